@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown test setup build binary compiled lint unit process process-of-binary process-of-parts browser dpdk-check package-check install shared-files deb static ui clean help
+.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts browser dpdk-check fresh-clone templates-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -14,9 +14,21 @@ MUSL := x86_64-unknown-linux-musl
 TESTS := $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%.rs,$(wildcard crates/*/tests/*/main.rs))
 OTHER_TESTS := $(filter-out it,$(sort $(basename $(notdir $(TESTS)))))
 
-## showdown: set up, run the main job (about 4 minutes after compilation), leave report.html
-showdown: build
-	$(ASSAY) run -e showdown -o report.html
+## showdown: set up, run the main job (four minutes after compilation), leave report.html
+showdown: quickest
+	$(TARGET)/showdown/assay run -e showdown --no-check -o report.html
+
+# The contenders are fetched and built while cargo compiles; what this run does not use is not built at all.
+quickest:
+	scripts/setup.sh showdown
+	$(MAKE) -j 2 showdown-binary showdown-contenders
+
+# Those of experiments/showdown.toml.
+showdown-contenders:
+	scripts/build-contenders.sh $$(sed -n 's/^contenders = \[\(.*\)\].*/\1/p' experiments/showdown.toml | tr -d '",')
+
+showdown-binary:
+	ASSAY_CARRIED_PRELOAD= $(CARGO) build --profile showdown --locked -p assay
 
 ## setup: install what every contender needs that Debian has, also those outside the showdown
 setup:
@@ -35,14 +47,15 @@ binary:
 test:
 	scripts/setup.sh test
 	$(MAKE) compiled
-	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK=$(TARGET)/debug/xtask
+	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK='env -u MAKEFLAGS $(TARGET)/debug/xtask'
 
-# What computes has the CPU time that what waits does not need. Lint comes after the tests have begun: clippy keeps cargo's lock.
+# What computes has the CPU time that what waits does not need. Lint comes last: clippy keeps cargo's lock, and uses all CPUs when the
+# others are done.
 .PHONY: computed
 computed:
 	nice -n 10 $(MAKE) unit
-	nice -n 10 $(MAKE) lint
 	nice -n 10 $(MAKE) browser
+	nice -n 10 $(MAKE) lint
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:
@@ -69,10 +82,10 @@ process: compiled
 # Tests of processes wait for most of their time, so they do so at once; cargo runs one test program after the other.
 process-of-binary process-of-parts: export RUST_TEST_THREADS := $(shell expr 2 '*' $$(nproc))
 process-of-binary:
-	$(CARGO) test --workspace --test it --locked
+	$(XTASK) process-tests it
 
 process-of-parts:
-	$(CARGO) test --workspace $(addprefix --test ,$(OTHER_TESTS)) --locked
+	$(XTASK) process-tests $(OTHER_TESTS)
 
 ## browser: the report's page, its tests in a browser, and whether the committed page is fresh
 browser:
@@ -82,6 +95,14 @@ browser:
 ## dpdk-check: lint what the feature dpdk adds (Debian: libdpdk-dev)
 dpdk-check:
 	$(CARGO) clippy -p assay -p assay-preload --features dpdk --all-targets --locked -- -D warnings
+
+## fresh-clone: how long `make showdown` takes in a clean clone of the last commit, line by line
+fresh-clone:
+	scripts/fresh-clone.sh
+
+## templates-check: servers of `assay new` whose packages come from registries, built and measured (a few minutes)
+templates-check:
+	$(CARGO) test -p assay --test it --locked -- --ignored new::
 
 ## package-check: install from a clean clone into an empty folder, and use what is there
 package-check:

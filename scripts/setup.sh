@@ -2,7 +2,7 @@
 # Installs what is missing, as Debian packages, and nothing else:
 #
 #   scripts/setup.sh showdown   what the contenders of the showdown need
-#   scripts/setup.sh test       the same, and what the tests need: a browser, a database
+#   scripts/setup.sh test       the same, and what the tests need: a browser, a database, a terminal, a Slurm
 #   scripts/setup.sh all        the same, and what all other contenders need that Debian has
 #
 # Needs apt-get, and root or a sudo that asks no password. Without them it says what to install and goes on: a contender
@@ -65,6 +65,11 @@ missing_packages() {
     has ip || echo iproute2
     has wrk || echo wrk
     has h2load || echo nghttp2-client
+    has nghttpd || echo nghttp2-server
+    has tmux || echo tmux
+    has sshd || echo openssh-server
+    has ssh || echo openssh-client
+    has_slurm || echo munge slurmctld slurmd slurm-client
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd
@@ -83,6 +88,8 @@ has_postgresql() {
     for program in /usr/lib/postgresql/*/bin/initdb; do [ -x "$program" ] && return; done
     return 1
 }
+
+has_slurm() { has munged && has slurmctld && has slurmd && has srun; }
 
 may_install() {
     has apt-get || return 1
@@ -119,6 +126,8 @@ install_packages() {
         golang-go) install_go ;;
         php-fpm) apt install php-fpm && disable_php ;;
         nginx | h2o | lighttpd | postgresql) apt install "$package" && as_root update-rc.d "$package" disable ;;
+        openssh-server) apt install openssh-server && as_root update-rc.d ssh disable ;;
+        munge | slurmctld | slurmd) apt install "$package" && as_root update-rc.d "$package" disable ;;
         *) apt install "$package" ;;
         esac || say "$package could not be installed (see above); what needs it is left out."
     done

@@ -1,4 +1,4 @@
-//! Packs what the binary carries: the repository's catalogue, and the preload library of the user-space stack. An installed binary has no
+//! Packs what the binary carries: the repository's catalogue, templates of contenders, and the preload library of the user-space stack. An installed binary has no
 //! repository above it, and `cargo install` puts no library beside it.
 
 use std::env;
@@ -13,6 +13,8 @@ use flate2::write::GzEncoder;
 
 /// What a catalogue consists of.
 const PARTS: [&str; 3] = ["contenders", "workloads", "experiments"];
+/// What `assay new` begins with: a folder for each language.
+const TEMPLATES: &str = "templates";
 /// What builds leave in a contender's folder (`.gitignore` names the same).
 const BUILT: [&str; 3] = ["build", "node_modules", "target"];
 /// Names the preload library that is carried, in place of one that is built here; where it is empty, none is.
@@ -25,21 +27,24 @@ fn main() -> io::Result<()> {
     let out =
         env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| io::Error::other("Cargo sets OUT_DIR"))?;
     println!("cargo::rerun-if-changed=build.rs");
-    catalogue(&root, &out)?;
+    archive(&root, &PARTS, &out.join("catalogue.tar.gz"))?;
+    archive(&root, &[TEMPLATES], &out.join("templates.tar.gz"))?;
     library(&root, &out)
 }
 
-fn catalogue(root: &Path, out: &Path) -> io::Result<()> {
+/// Packs all files of some folders.
+fn archive(root: &Path, parts: &[&str], archive: &Path) -> io::Result<()> {
     let mut files = Vec::new();
-    for part in PARTS {
+    for part in parts {
         collect(&root.join(part), &mut files)?;
     }
     files.sort();
-    pack(root, &files, &out.join("catalogue.tar.gz"))?;
-    // Not the folders: a contender's build would then be a reason to build this again.
+    pack(root, &files, archive)?;
+    // Not the folders of contenders: a build in one would then be a reason to build this again.
     files.iter().for_each(|file| println!("cargo::rerun-if-changed={}", file.display()));
-    println!("cargo::rerun-if-changed={}", root.join("workloads").display());
-    println!("cargo::rerun-if-changed={}", root.join("experiments").display());
+    for part in parts.iter().filter(|part| **part != PARTS[0]) {
+        println!("cargo::rerun-if-changed={}", root.join(part).display());
+    }
     Ok(())
 }
 

@@ -1,34 +1,20 @@
 /** The page as a reader meets it: a file, opened in Chromium. */
-import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { chromium, type Browser, type Page as Tab } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rateInterval } from "../src/format";
 import type { Findings, Head, Page } from "../src/types";
 import { CHROMIUM, LAUNCH_ARGS, settled } from "./browser.js";
+import { built, run } from "./built.js";
 
 const missing = existsSync(CHROMIUM) ? "" : ` (skipped: no Chromium at ${CHROMIUM}; apt install chromium)`;
 const SECTIONS = ["verdict", "trust", "standings", "pairs", "times", "scaling", "shares", "over-time", "price", "rounds", "not-run", "repeat"];
 const MORE = ["rates", "family", "published"];
 
 type Fragment = string;
-
-const WORKSPACE = new URL("../..", import.meta.url);
-/** Characters that cargo may say; a line for each crate. */
-const MOST_SAID = 64 << 20;
-// Not one that blocks: compiling takes longer than the 60 s after which the runner of the tests takes a silent worker for lost.
-const run = promisify(execFile);
-
-/** Builds the example that writes the pages, with the whole workspace's features: it is there already when the crates were tested. */
-async function sampler(): Promise<string> {
-  const { stdout } = await run("cargo", ["build", "-q", "--workspace", "--example", "sample_page", "--message-format", "json"], { cwd: WORKSPACE, maxBuffer: MOST_SAID });
-  const messages = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line) as { executable?: string; target?: { name: string } });
-  return messages.find(({ target }) => target?.name === "sample_page")?.executable ?? expect.fail("cargo built no sample_page");
-}
 
 describe.skipIf(missing !== "")(`the page${missing}`, () => {
   let folder: string;
@@ -37,7 +23,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "assay-e2e-"));
-    await run(await sampler(), [folder]);
+    await run(await built("example", "sample_page"), [folder]);
     data = JSON.parse(readFileSync(join(folder, "page.json"), "utf8")) as Page;
     browser = await chromium.launch({ executablePath: CHROMIUM, args: LAUNCH_ARGS });
   });
@@ -232,8 +218,51 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(absent).toContain("did not start on user/xdp, user/ring");
     }, "", "stacks.html"));
 
-  test("with one network says nothing of it", () =>
+  test("says what changed since the last run, and what other generators say", () =>
+    visit({ viewport: { width: 1280, height: 900 } }, async (tab) => {
+      const { head: told } = (JSON.parse(readFileSync(join(folder, "again.json"), "utf8")) as Page).runs[0] as Page["runs"][number];
+      const moved = told.since?.rows.filter(({ call }) => call === "better") ?? [];
+      expect(moved.length).toBeGreaterThan(0);
+      const since = tab.locator("#since");
+      expect(await since.locator(".question").innerText()).toContain(`${moved.length} of ${told.since?.rows.length} figures moved`);
+      expect((await since.locator(".plain li").first().innerText()).replaceAll("\u00a0", " ")).toContain(moved[0]?.sentence);
+      expect(await since.locator("tbody tr").count()).toBe(told.since?.rows.length);
+      const generators = tab.locator("#generators");
+      expect(await generators.locator("tbody tr").allInnerTexts()).toEqual([expect.stringContaining("assay"), expect.stringMatching(/wrk\s+76\.0k\s+0\.97/), expect.stringContaining("h2load")]);
+      expect(await generators.innerText()).toContain("coordinated omission");
+      expect(await generators.innerText()).toContain("oha is not on the PATH");
+      await generators.getByRole("button", { name: "nginx", exact: true }).first().click();
+      const drawer = tab.getByRole("dialog", { name: "nginx" });
+      await drawer.getByRole("heading", { name: "By generator" }).waitFor();
+      expect(await drawer.innerText()).toContain("Since the run of 19 November 2026");
+    }, "", "again.html"));
+
+  test("with profiles says where the time goes, and walks through the calls", () =>
+    visit({ viewport: { width: 1280, height: 900 } }, async (tab) => {
+      const { head: told } = (JSON.parse(readFileSync(join(folder, "why.json"), "utf8")) as Page).runs[0] as Page["runs"][number];
+      const explained = told.why[0] as Head["why"][number];
+      const why = tab.locator("#why");
+      for (const sentence of explained.sentences) expect((await why.innerText()).replaceAll("\u00a0", " ")).toContain(sentence);
+      expect(await why.locator(".plot:not(.flame) text").allTextContents()).toEqual(expect.arrayContaining(["nginx", "gin", "node", "TCP send"]));
+      const less = why.getByRole("region", { name: "node less nginx" });
+      expect(await less.locator("tbody tr").allInnerTexts()).toEqual((explained.compared.find(({ contender }) => contender === "node")?.lines ?? []).map(({ name }) => expect.stringContaining(name)));
+      await why.getByRole("combobox", { name: /^functions of/ }).selectOption("node, at capacity");
+      await why.getByRole("combobox", { name: /^against/ }).selectOption("nginx, at capacity");
+      await why.locator(".flame text", { hasText: "onrequest" }).waitFor();
+      await why.getByRole("button", { name: /^main / }).click();
+      await why.getByRole("button", { name: /^uv_run / }).click();
+      expect(await why.locator(".steps b").innerText()).toMatch(/^uv_run /);
+      await why.getByRole("searchbox").fill("write");
+      expect(await why.locator("output").innerText()).toMatch(/^\d+ % of the time$/);
+      expect(await why.locator(".flame rect[stroke]").count()).toBeGreaterThan(0);
+      await why.getByRole("button", { name: "all", exact: true }).click();
+      for (const summary of await why.locator(".twin summary").all()) await summary.click();
+      expect(await why.getByRole("region", { name: "Functions of node" }).innerText()).toContain("writeHead");
+    }, "", "why.html"));
+
+  test("with one network says nothing of it, and nothing of profiles without any", () =>
     visit({}, async (tab) => {
+      expect(await tab.locator("#why").count()).toBe(0);
       expect(await tab.getByRole("group", { name: "network" }).count()).toBe(0);
       expect(await tab.locator("main").innerText()).not.toMatch(/kernel\/|user\//);
     }));

@@ -5,13 +5,14 @@ import type { Source } from "./data";
 import { Choices } from "./parts/Choices";
 import { Contents } from "./parts/Contents";
 import { Drawer } from "./parts/Drawer";
+import type { Live } from "./live";
 import { Header } from "./parts/Header";
 import { Lazy } from "./parts/Section";
 import { cellOf, reportOf, spotOf, type Cell, type Report } from "./select";
 import { sectionsOf } from "./sections";
 import { changed, fragmentOf, parseView, type View } from "./state";
 
-export function App({ source }: { source: Source }): JSX.Element {
+export function App({ source, live }: { source: Source; live: Live | null }): JSX.Element {
   const [view, choose] = useView(source);
   const report = useMemo(() => reportOf(source, view, choose), [source, view, choose]);
   const cell = useCell(report);
@@ -19,7 +20,7 @@ export function App({ source }: { source: Source }): JSX.Element {
   const isUnpacking = spotOf(report) >= 0 && !source.known(view.run, spotOf(report));
   return (
     <>
-      <Header report={report} />
+      <Header report={report} live={live} />
       <div class="layout">
         <aside>
           <Choices report={report} />
@@ -42,6 +43,11 @@ export function App({ source }: { source: Source }): JSX.Element {
 function useView(source: Source): [View, Report["choose"]] {
   const [view, setView] = useState<View>(() => parseView(location.hash, source.heads));
   useEffect(() => {
+    // Newer data may lack a place that was looked at.
+    setView((now) => {
+      const next = changed(now, {}, source.heads);
+      return fragmentOf(next) === fragmentOf(now) ? now : next;
+    });
     const follow = (): void => setView(parseView(location.hash, source.heads));
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
@@ -56,26 +62,22 @@ function useView(source: Source): [View, Report["choose"]] {
   return [view, choose];
 }
 
-/** The place looked at, as soon as it is unpacked; until then the one before. */
+/** The place looked at, as soon as it is unpacked; until then the one before, or the same as it was. */
 function useCell(report: Report): Cell | undefined {
   const { source, view } = report;
   const index = spotOf(report);
-  const [, redraw] = useState(0);
-  const [last, setLast] = useState(index);
-  const ready = source.known(view.run, index);
+  const here = { source, run: view.run, index };
+  const [last, setLast] = useState(here);
   useEffect(() => {
     let isWanted = true;
-    void source.findings(view.run, index).then(() => {
-      if (!isWanted) return;
-      setLast(index);
-      redraw((n) => n + 1);
-    });
+    void source.findings(view.run, index).then(() => isWanted && setLast({ source, run: view.run, index }));
     return () => void (isWanted = false);
   }, [source, view.run, index]);
+  const isReady = source.known(view.run, index) !== undefined;
   return useMemo(() => {
-    const shown = ready ? index : last;
-    const spot = report.head.spots[shown];
-    const findings = source.known(view.run, shown);
-    return spot && findings ? cellOf(report, spot, findings) : undefined;
-  }, [report, ready, last]);
+    const shown = isReady ? here : last;
+    const spot = shown.source.heads[shown.run]?.spots[shown.index];
+    const findings = shown.source.known(shown.run, shown.index);
+    return spot && findings && shown.run === view.run ? cellOf(report, spot, findings) : undefined;
+  }, [report, isReady, last]);
 }

@@ -81,6 +81,20 @@ export function rateInterval(perSecond: Interval): Estimate {
 }
 /** A duration in nanoseconds with its interval: `[0.74 … 0.78 ms]`. */
 export const durationInterval = (ns: Interval): Estimate => unitOnce(DURATION, ns);
+/** A difference of durations in nanoseconds with its interval, in the unit of the greatest of the three: `+61.2 µs`. */
+export function addedDuration(ns: Interval): Estimate {
+  const ends = [ns.estimate, ns.low, ns.high];
+  const [factor, symbol] = unitOf(DURATION, Math.max(...ends.map(Math.abs)));
+  const decimals = symbol === " ns" ? 0 : intervalDecimals(DURATION, ns, factor);
+  const [estimate, low, high] = ends.map((end) => signed(end / factor, decimals));
+  return { estimate: `${estimate}${symbol}`, interval: ns.confidence <= 0 ? "–" : `[${low} … ${high}${symbol}]` };
+}
+/** With a real minus sign, and no sign for nothing. */
+function signed(value: number, decimals: number): string {
+  const digits = Math.abs(value).toFixed(decimals);
+  if (!/[1-9]/.test(digits)) return digits;
+  return value < 0 ? `−${digits}` : `+${digits}`;
+}
 /** A share with its interval: `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients. */
 export function percentInterval(share: Interval): Estimate {
   if (share.high < MOST_SHARE) return unitOnce(PERCENT, share);
@@ -122,11 +136,15 @@ const TOO_WIDE = 10;
 /** Whether an interval says nothing but that there were too few rounds. */
 export const isTooWide = (of: Interval): boolean => of.high > TOO_WIDE * of.low;
 
+/** How far apart the ends of an interval may be that are the same figure: sums of doubles are rounded at the sixteenth digit. */
+const ROUNDED_SHARE = 1e-9;
+
 function intervalDecimals(scale: Scale, of: Interval, factor: number): number {
   const usual = scale.decimals(of.estimate / factor);
-  const halfWidth = (of.high - of.low) / 2 / factor;
-  if (!(halfWidth > 0) || !Number.isFinite(halfWidth)) return usual;
-  const needed = Math.max(0, -Math.floor(Math.log10(halfWidth)));
+  const halfWidth = (of.high - of.low) / 2;
+  const rounded = ROUNDED_SHARE * Math.max(Math.abs(of.low), Math.abs(of.high));
+  if (!(halfWidth > rounded) || !Number.isFinite(halfWidth)) return usual;
+  const needed = Math.max(0, -Math.floor(Math.log10(halfWidth / factor)));
   return Math.min(Math.max(needed, usual), usual + 2);
 }
 

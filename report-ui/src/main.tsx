@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { App } from "./App";
 import { open } from "./data";
+import { follow, newsOf, type Live } from "./live";
 import "./style.css";
 import "./controls.css";
 import "./evidence.css";
@@ -11,13 +12,32 @@ chooseScheme(chosenScheme());
 const place = document.getElementById("app");
 if (place) {
   try {
-    const source = await open(document.getElementById("assay-data")?.textContent ?? "");
-    place.replaceChildren();
-    render(<App source={source} />, place);
+    await begin(place);
   } catch (error) {
     const notice = document.createElement("p");
     notice.className = "notice";
     notice.textContent = error instanceof Error ? error.message : String(error);
     place.replaceChildren(notice);
   }
+}
+
+/** Draws the report, and again whenever the run that it follows has news. */
+async function begin(place: Element): Promise<void> {
+  let source = await open(document.getElementById("assay-data")?.textContent ?? "");
+  const news = newsOf(document, location.protocol);
+  let live: Live | null = news === undefined ? null : { state: "following", words: "" };
+  const draw = (): void => render(<App source={source} live={live} />, place);
+  place.replaceChildren();
+  draw();
+  if (news === undefined) return;
+  follow(document, new EventSource(news), {
+    show: (newer) => {
+      source = newer;
+      draw();
+    },
+    say: (newer) => {
+      live = newer;
+      draw();
+    },
+  });
 }

@@ -74,6 +74,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
     samples: mine(findings.samples),
     answered: findings.answered.map((judged) => ({ ...judged, standings: mine(judged.standings) })),
     curves: mine(findings.curves),
+    flames: mine(findings.flames),
   };
 }
 

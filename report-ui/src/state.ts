@@ -57,6 +57,19 @@ export function settingOf({ network, protocol = "h1" }: Pick<Where, "network" | 
   return protocol === "h1" ? network : `${network} over ${protocol}`;
 }
 
+/** A load as people write it, but for the one whose word means nothing to who did not write it. */
+export const loadNamed = (offered: string): string => (offered === "common" ? "the common rate" : offered);
+
+/** `at capacity`, `at 5000/s`, `at the common rate`. */
+export const atLoad = (offered = "max"): string => (offered === "max" ? "at capacity" : `at ${loadNamed(offered)}`);
+
+/** A cell in words: `hello at 64 on user/xdp, 5000/s`. */
+export function placeInWords(cell: Where & { offered?: string }): string {
+  const setting = settingOf(cell);
+  const load = cell.offered && cell.offered !== "max" ? `, ${loadNamed(cell.offered)}` : "";
+  return `${cell.workload} at ${widthOf(cell)}${setting === "h1" ? "" : ` on ${setting}`}${load}`;
+}
+
 /** The same workload over as many connections, in whatever setting. */
 export const isBeside = (one: Where, other: Where): boolean => one.workload === other.workload && widthOf(one) === widthOf(other);
 

@@ -33,7 +33,15 @@ function asField(text: string): string {
 /** A drawing as a file of its own: the page's variables become their values, and its paper the ground. */
 export function fileOf(drawing: SVGSVGElement, valueOf: (variable: string) => string): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
+  copy.removeAttribute("aria-hidden");
   copy.style.background = "var(--paper)";
   copy.style.fontFamily = "system-ui, sans-serif";
   return new XMLSerializer().serializeToString(copy).replace(/var\((--[\w-]+)\)/g, (_, variable: string) => valueOf(variable));
+}
+
+/** Hands a file over to be kept. */
+export function save(file: Blob, name: string): void {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

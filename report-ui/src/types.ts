@@ -6,9 +6,17 @@
  */
 export type Network = string;
 /**
+ * Sorts of code.
+ */
+export type FrameKind = "kernel" | "native" | "jit" | "unknown";
+/**
  * What may be said of a pair.
  */
 export type Call = "distinct" | "tie" | "equivalent";
+/**
+ * Who counted the answers that are a throughput.
+ */
+export type CountedBy = "server" | "generator";
 /**
  * What is known of a server that was running already.
  */
@@ -42,7 +50,7 @@ export type Running =
 /**
  * What is spoken to a server.
  */
-export type Protocol = "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+export type Protocol = "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
 /**
  * The load offered in a cell, as people write it.
  */
@@ -63,6 +71,190 @@ export type Coding = "gzip";
  * What a message is made of (RFC 6455 §5.6).
  */
 export type MessageKind = "text" | "binary";
+/**
+ * What may be said of a change.
+ */
+export type Shift = "better" | "worse" | "equal" | "not_shown" | "not_called";
+/**
+ * How often a server does something for an answer.
+ */
+export type CountSpending = {
+  /**
+   * How often for each right answer: mean over restarts.
+   */
+  per_answer: number;
+} & CountSpending1;
+export type CountSpending1 =
+  | {
+      event: "system_call";
+      /**
+       * The kernel's name of it: `epoll_wait`.
+       */
+      name: string;
+    }
+  | {
+      event: "voluntary_switch";
+    }
+  | {
+      event: "involuntary_switch";
+    }
+  | {
+      event: "page_fault";
+    };
+/**
+ * Something that was found to hold a server's answers up.
+ */
+export type HeldUp = {
+  /**
+   * Restarts in which it was found.
+   */
+  restarts: number;
+  /**
+   * For how much it accounts, 0 to 1: of the time, where the server waits, or of its CPU time, where it works
+   * ([`Cause::is_work`]).
+   */
+  share: number;
+} & HeldUp1;
+export type HeldUp1 =
+  | {
+      cause: "delayed_acknowledgement";
+      /**
+       * Acknowledgements that TCP delayed to the end.
+       */
+      delayed: number;
+      /**
+       * Median time of an answer, in nanoseconds.
+       */
+      median_ns: number;
+      /**
+       * Calls that send.
+       */
+      sends: number;
+    }
+  | {
+      cause: "accept_queue";
+      /**
+       * Connections that were made all the same.
+       */
+      connections: number;
+      /**
+       * Connections that found the queue full.
+       */
+      overflows: number;
+    }
+  | {
+      /**
+       * Address of its word.
+       */
+      address: number;
+      cause: "lock";
+      /**
+       * The function that takes it; absent where the calls could not be followed.
+       */
+      function?: string | null;
+      /**
+       * Threads that waited.
+       */
+      threads: number;
+      /**
+       * Time waited, summed over the threads, in nanoseconds.
+       */
+      wait_ns: number;
+      /**
+       * Waits.
+       */
+      waits: number;
+    }
+  | {
+      /**
+       * The system call.
+       */
+      call: string;
+      /**
+       * How often it is made.
+       */
+      calls: number;
+      cause: "disk";
+      /**
+       * Its time, in nanoseconds.
+       */
+      ns: number;
+    }
+  | {
+      cause: "link";
+      /**
+       * Whether that is the direction from the server.
+       */
+      from_server: boolean;
+      /**
+       * What joins the two sides, as people write it: `veth:1gbit`.
+       */
+      link: string;
+      /**
+       * Share of its rate that was used in the fuller direction.
+       */
+      used: number;
+    }
+  | {
+      /**
+       * Share of the time that it was on a CPU.
+       */
+      busy_share: number;
+      cause: "one_thread";
+      /**
+       * CPUs of the server.
+       */
+      cpus: number;
+      /**
+       * Its name.
+       */
+      thread: string;
+      /**
+       * How many of these it kept busy in all.
+       */
+      used: number;
+    }
+  | {
+      cause: "collector";
+      /**
+       * CPU time that it takes, in nanoseconds.
+       */
+      ns: number;
+    }
+  | {
+      /**
+       * Bytes of a call.
+       */
+      bytes: number;
+      /**
+       * Calls.
+       */
+      calls: number;
+      cause: "small_buffers";
+      /**
+       * Whether pieces of answers are small, or of requests.
+       */
+      sends: boolean;
+    }
+  | {
+      cause: "run_queue";
+      /**
+       * CPU time, in nanoseconds.
+       */
+      cpu_ns: number;
+      /**
+       * Its CPUs; 0 where it shares them.
+       */
+      cpus: number;
+      /**
+       * Time for which threads could have run, in nanoseconds.
+       */
+      delay_ns: number;
+      /**
+       * Threads of the server.
+       */
+      threads: number;
+    };
 
 /**
  * Everything the page shows.
@@ -104,6 +296,10 @@ export interface Findings {
    */
   curves: Curve[];
   /**
+   * Calls by contender and load, of those that were profiled.
+   */
+  flames: Flame[];
+  /**
    * Response times at given rates, one judgement for each load.
    */
   latency: LatencyVerdict[];
@@ -142,13 +338,13 @@ export interface AnsweredVerdict {
    */
   offered?: string;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Contenders, those that answered most soonest first.
    */
@@ -254,6 +450,43 @@ export interface Curve {
   shares_from: number;
 }
 /**
+ * Where the CPU time of a contender went under one load, by call: a tree in preorder, in columns of equal length.
+ */
+export interface Flame {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * How many calls lead to each node; the first is the root, with 0.
+   */
+  depth: number[];
+  /**
+   * What sort of code each of these is.
+   */
+  kinds: FrameKind[];
+  /**
+   * The function of each node, as its index in `names`.
+   */
+  name: number[];
+  /**
+   * Functions, each once.
+   */
+  names: string[];
+  /**
+   * CPU time for each right answer in each node and all that it calls, in nanoseconds.
+   */
+  ns: number[];
+  /**
+   * The load, as people write it: `max` for a closed loop.
+   */
+  offered: string;
+  /**
+   * Restarts that it is the mean of.
+   */
+  restarts: number;
+}
+/**
  * The response times of one cell at a given rate.
  */
 export interface LatencyVerdict {
@@ -274,13 +507,13 @@ export interface LatencyVerdict {
    */
   pairs: LatencyPair[];
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Contenders, the shortest 99th percentile first.
    */
@@ -470,13 +703,13 @@ export interface RedlineVerdict {
    */
   offered?: string;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Contenders, the highest redline first.
    */
@@ -634,6 +867,7 @@ export interface Standing {
     | "generator"
     | "both"
     | "database"
+    | "upstream"
     | "link"
     | "connections"
     | "neither"
@@ -764,9 +998,17 @@ export interface Price {
  */
 export interface Head {
   /**
+   * What proxies add to response times, cell by cell.
+   */
+  added_latency: AddedLatency[];
+  /**
    * The durations under which shares are told, rising, in nanoseconds.
    */
   bounds_ns: number[];
+  /**
+   * What several generators say of the same servers, by cell; empty where ours alone loaded them.
+   */
+  by_generator: ByGenerator[];
   /**
    * All contenders that were asked for.
    */
@@ -775,6 +1017,10 @@ export interface Head {
    * Every run that ended early, in order.
    */
   failures: Failure[];
+  /**
+   * Generators that were not run, or left cells out, in words, each with its remedy.
+   */
+  generators_missing: string[];
   /**
    * The fastest at the first of them: whom the page shows first where there are too many to show all.
    */
@@ -791,6 +1037,10 @@ export interface Head {
    * What a protocol costs, by pair of protocols; empty where one alone was measured.
    */
   protocol_cost: ProtocolComparison[];
+  /**
+   * What proxies cost in throughput, cell by cell; empty where none was measured.
+   */
+  proxy_cost: ProxyCost[];
   /**
    * The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
    */
@@ -817,6 +1067,10 @@ export interface Head {
    */
   sentences: string[];
   /**
+   * What changed since the last run of the same experiment; absent where there was none.
+   */
+  since: Since | null;
+  /**
    * Where something was measured, in the experiment's order.
    */
   spots: Spot[];
@@ -836,6 +1090,208 @@ export interface Head {
    * Checks that did not pass, gathered by rule, worst first.
    */
   warnings: Warning[];
+  /**
+   * Where the time of those goes that were profiled, cell by cell; empty where nobody was.
+   */
+  why: Explained[];
+}
+/**
+ * What a proxy adds to response times at a given rate: windows through it, and straight to the upstream behind it, in pairs.
+ */
+export interface AddedLatency {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the proxy.
+   */
+  contender: string;
+  /**
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Offered load in requests per second, the same in both windows of a pair.
+   */
+  offered_per_second: number;
+  /**
+   * Pairs of windows that count, one of each round.
+   */
+  pairs: number;
+  /**
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
+   */
+  pipeline?: number;
+  /**
+   * What is spoken.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  /**
+   * The percentiles that may be told, rising.
+   */
+  quantiles: AddedQuantile[];
+  /**
+   * Why it is withheld, in a sentence; only in what is written for readers.
+   */
+  withheld?: string | null;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * A percentile of the response time through a proxy less the same percentile straight.
+ */
+export interface AddedQuantile {
+  added_ns: Interval3;
+  /**
+   * The quantile, 0 to 1.
+   */
+  quantile: number;
+  /**
+   * Straight to the upstream, in nanoseconds: median over the rounds.
+   */
+  straight_ns: number;
+  /**
+   * Through the proxy, in nanoseconds: median over the rounds.
+   */
+  through_ns: number;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval3 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One cell in which several generators loaded the same servers.
+ */
+export interface ByGenerator {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * What must be known of the figures, in words.
+   */
+  notes: string[];
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
+   */
+  pipeline?: number;
+  /**
+   * What is spoken.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  /**
+   * Every contender under every generator, ours first.
+   */
+  standings: CrossCheckStanding[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * One contender under one generator. Ours is measured here as the others are, in windows of its own, which are none of those
+ * that rank.
+ */
+export interface CrossCheckStanding {
+  /**
+   * Share of its threads' CPUs that the generator used, 0 to 1, median over the rounds. One that uses all of them tells its own
+   * speed.
+   */
+  busy_share: number | null;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Who counted these answers.
+   */
+  counted_by: CountedBy | null;
+  /**
+   * Requests that it calls failed, over all rounds.
+   */
+  failed: number;
+  /**
+   * Why it did, the last time.
+   */
+  failure?: string | null;
+  /**
+   * Windows in which it failed itself.
+   */
+  failures: number;
+  /**
+   * The generator that loaded it.
+   */
+  generator: "assay" | "wrk" | "wrk2" | "h2load" | "oha" | "ab" | "bombardier" | "autocannon";
+  /**
+   * Whether it used so much that its ratios are not held against ours.
+   */
+  is_saturated: boolean;
+  /**
+   * By how much its count of answers leaves the server's, as a share, at its worst; absent where the server does not count.
+   */
+  miscount: number | null;
+  /**
+   * Right answers per second of the generator's own CPU time, median over the rounds.
+   */
+  per_cpu_second: number | null;
+  /**
+   * Right answers per second, the geometric mean over the rounds; absent where there were none.
+   */
+  per_second: Interval | null;
+  /**
+   * Rounds whose window counts.
+   */
+  rounds: number;
+  /**
+   * Throughput over that under our generator, paired by round; absent for ours, and where either is not known.
+   */
+  to_ours: Interval | null;
+  /**
+   * The 50th percentile as the generator tells it, in nanoseconds, median over the rounds. Generators do not agree on what a
+   * response time is: it is for nobody to compare.
+   */
+  told_p50_ns: number | null;
+  /**
+   * The 99th percentile as it tells it.
+   */
+  told_p99_ns: number | null;
+  /**
+   * Windows that do not count, as others used the CPUs.
+   */
+  void: number;
 }
 /**
  * A contender as it took part.
@@ -987,7 +1443,7 @@ export interface NotRunOn {
   /**
    * The protocol.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * What happened, in a sentence.
    */
@@ -1024,7 +1480,7 @@ export interface Failure {
   /**
    * What it was started to speak.
    */
-  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Index of the round.
    */
@@ -1048,13 +1504,13 @@ export interface Cell {
    */
   offered?: string;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Name of the workload.
    */
@@ -1115,14 +1571,14 @@ export interface SelfRatio {
    */
   offered?: string;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
-  ratio: Interval3;
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  ratio: Interval4;
   /**
    * Name of the workload.
    */
@@ -1131,7 +1587,7 @@ export interface SelfRatio {
 /**
  * An estimate with its interval.
  */
-export interface Interval3 {
+export interface Interval4 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -1157,11 +1613,11 @@ export interface ProtocolComparison {
   /**
    * The one beneath: `h1`.
    */
-  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * The protocol: `h1+tls`.
    */
-  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Every contender in every cell, in the experiment's order.
    */
@@ -1174,7 +1630,12 @@ export interface ProtocolCost {
   /**
    * The protocol beneath, with which it is compared.
    */
-  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  /**
+   * Connections of the cell beneath, one request in flight on each, where it differs in that too: as many requests are in flight
+   * there as on the streams of HTTP/2.
+   */
+  base_connections?: number | null;
   /**
    * Its throughput over the protocol beneath.
    */
@@ -1208,17 +1669,82 @@ export interface ProtocolCost {
    */
   per_second: Interval | null;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * The first throughput over the second, paired by round, each pair on its own; absent when either is withheld.
    */
   ratio: Interval | null;
+  /**
+   * Why it is withheld, in a sentence; only in what is written for readers.
+   */
+  withheld?: string | null;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * What a proxy costs in throughput: it, and the reference server in its place, in the same rounds.
+ */
+export interface ProxyCost {
+  /**
+   * What may be said of it: [`Call::Distinct`] where the interval leaves the margin around 1.
+   */
+  call: Call | null;
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the proxy.
+   */
+  contender: string;
+  /**
+   * CPU time of the proxy for each right answer, in nanoseconds: median over the rounds.
+   */
+  cpu_per_request_ns: number | null;
+  /**
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Right answers per second through the proxy; absent when withheld.
+   */
+  per_second: Interval | null;
+  /**
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
+   */
+  pipeline?: number;
+  /**
+   * What is spoken.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  /**
+   * The first throughput over the second, paired by round, each pair on its own; absent when either is withheld.
+   */
+  ratio: Interval | null;
+  /**
+   * Name of the server that answers without a proxy: the program that is also behind it.
+   */
+  straight: string;
+  /**
+   * Right answers per second of the server alone, on the CPUs that the proxy has.
+   */
+  straight_per_second: Interval | null;
+  /**
+   * CPU time of the upstream behind it for each right answer, in nanoseconds: median over the rounds.
+   */
+  upstream_cpu_per_request_ns: number | null;
   /**
    * Why it is withheld, in a sentence; only in what is written for readers.
    */
@@ -1400,6 +1926,10 @@ export interface Experiment {
    */
   budget_s?: number | null;
   /**
+   * Servers of the user's own, by the commands that start them; in the record of a run they are contenders.
+   */
+  command?: OwnCommand[];
+  /**
    * Who is compared with whom, and how; absent where all are compared with all, by turns.
    */
   comparing?: Comparing | null;
@@ -1411,6 +1941,10 @@ export interface Experiment {
    * The levels and lengths of the work that it repeats, for `--full`; absent in the record of a run.
    */
   full?: Full | null;
+  /**
+   * Processes of our own generator, among which each load and the generator's CPUs are divided.
+   */
+  generator_processes?: number;
   /**
    * Generators that load every server besides, in windows of their own in the same rounds: `["wrk"]`. Ours always measures, and
    * loads it once more beside them.
@@ -1451,6 +1985,10 @@ export interface Experiment {
    * Half-width of a ratio's interval that is precise enough, as a share (0.02 is 2 %); a pair that has it is settled too.
    */
   precision?: number | null;
+  /**
+   * Whether each life is profiled after its windows, in slices of load of their own: where the server's time goes.
+   */
+  profile?: boolean;
   /**
    * What the work that it repeats has published; absent where it repeats none.
    */
@@ -1495,6 +2033,35 @@ export interface Experiment {
    * Length of one measured window, in seconds.
    */
   window_s: number;
+  /**
+   * Workloads of its own, beside those of the catalogue; in the record of a run they are among its workloads.
+   */
+  workload?: Workload[];
+}
+/**
+ * A server of the user's own that assay starts, measures and stops.
+ */
+export interface OwnCommand {
+  /**
+   * What it is called, `[a-z0-9-]+`. Absent: made of the command.
+   */
+  name?: string | null;
+  /**
+   * The port that it listens on. Absent: a free one, which it finds in `$PORT`.
+   */
+  port?: number | null;
+  /**
+   * A path that it answers with 2xx when it is ready. Absent: what is asked under load.
+   */
+  ready_path?: string | null;
+  /**
+   * Longest time until it is ready, in seconds. Absent: 20.
+   */
+  ready_timeout_s?: number | null;
+  /**
+   * What `sh` runs, in the folder of the experiment's file.
+   */
+  run: string;
 }
 /**
  * What `assay compare` measures: others against a base.
@@ -1593,7 +2160,8 @@ export interface Measure {
    */
   pipeline?: number;
   /**
-   * What is spoken, each a cell of its own: `h1`, and `h1+tls` with a certificate of the run's own. Empty: `h1`.
+   * What is spoken, each a cell of its own: `h1` and `h2c`, and over TLS with a certificate of the run's own `h1+tls` and `h2`.
+   * Empty: `h1`.
    */
   protocols?: Protocol[];
   /**
@@ -1601,6 +2169,10 @@ export interface Measure {
    * the capacity brings `max` with it.
    */
   rates?: Offered[];
+  /**
+   * Streams in flight on one connection of HTTP/2; as many as `pipeline` says where it is absent.
+   */
+  streams?: number | null;
   /**
    * Name of the workload.
    */
@@ -1672,6 +2244,162 @@ export interface PublishedRow {
    * A figure for each column.
    */
   values: number[];
+}
+/**
+ * A mix of requests with their right answers; `workloads/NAME.toml`.
+ */
+export interface Workload {
+  /**
+   * One sentence for people.
+   */
+  about: string;
+  /**
+   * A command for `sh`, run whenever a server has become ready, in the file's folder. It finds the server at `URL` and prints
+   * lines `NAME=value`, each of which gives `${NAME}` in the requests its value.
+   */
+  before?: string | null;
+  /**
+   * What servers need to keep their data in, to answer it; absent when they need nothing.
+   */
+  database?: DatabaseKind | null;
+  /**
+   * The file's name and the number, in a workload that is one of several.
+   */
+  family?: Family | null;
+  /**
+   * Whether requests are calls of gRPC: `path` is `/package.Service/Method`, and the bodies of request and answer are messages of
+   * Protocol Buffers, written as `1: "text" 2: 150` (docs/method/grpc.md#how-is-a-message-written).
+   */
+  grpc?: boolean;
+  /**
+   * Unique name, `[a-z0-9-]+`.
+   */
+  name: string;
+  /**
+   * A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
+   */
+  parameter?: Parameter | null;
+  /**
+   * The kinds of request; one is drawn for every request by weight.
+   */
+  request: RequestKind[];
+  /**
+   * Whether requests are messages of this kind over WebSockets, which are opened at the path of the first; absent for HTTP.
+   */
+  websocket?: MessageKind | null;
+}
+/**
+ * From which file a workload came that is one of several.
+ */
+export interface Family {
+  /**
+   * Name in the file, by which all of them are selected.
+   */
+  name: string;
+  /**
+   * Name of the number in which they differ.
+   */
+  parameter: string;
+  /**
+   * That number.
+   */
+  value: number;
+}
+/**
+ * A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.
+ */
+export interface Parameter {
+  /**
+   * Its name, `[a-z]+`.
+   */
+  name: string;
+  /**
+   * What it is, each a workload of its own.
+   */
+  values: number[];
+}
+/**
+ * One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
+ * ([`crate::template`]).
+ */
+export interface RequestKind {
+  /**
+   * Request body, absent for none.
+   */
+  body?: string | null;
+  expect: Expect;
+  /**
+   * Extra header fields, in order. Host and Content-Length are added by the generator.
+   */
+  headers: [unknown, unknown][];
+  /**
+   * HTTP method.
+   */
+  method: string;
+  /**
+   * Request target in origin form (RFC 9112 §3.2.1).
+   */
+  path: string;
+  /**
+   * How often this kind is drawn, relative to the others.
+   */
+  weight: number;
+}
+/**
+ * The right answer; what it leaves open is learnt before the load.
+ */
+export interface Expect {
+  /**
+   * Exact body. It may repeat named placeholders of the request.
+   */
+  body?: string | null;
+  /**
+   * A file with the exact body, from the workload's own folder; its name may have the workload's number. Whoever reads the workload puts its text into `body`.
+   */
+  body_file?: string | null;
+  /**
+   * How the body must be coded; what it must be is said of the body before that, but `length` of what is sent.
+   */
+  coding?: Coding | null;
+  /**
+   * Text that the body contains; the body has at most 1 MiB then.
+   */
+  contains?: string | null;
+  /**
+   * Media type without parameters, compared without regard to case.
+   */
+  content_type?: string | null;
+  /**
+   * An HTML page; the body must be the same page, however it is written ([`crate::html`]).
+   */
+  html?: string | null;
+  /**
+   * A file with that page, from the workload's own folder. Whoever reads the workload puts its text into `html`.
+   */
+  html_file?: string | null;
+  /**
+   * A JSON text; the body must be equal as a JSON value.
+   */
+  json?: string | null;
+  /**
+   * A file with that text, from the workload's own folder. Whoever reads the workload puts its text into `json`.
+   */
+  json_file?: string | null;
+  /**
+   * Bytes of the body: at least and at most.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  length?: [number, number] | null;
+  /**
+   * What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
+   */
+  shape?: string | null;
+  /**
+   * Status code; absent accepts every 2xx.
+   */
+  status?: number | null;
 }
 /**
  * The machine.
@@ -1874,155 +2602,90 @@ export interface LinkShape {
   queue_bytes: number;
 }
 /**
- * A mix of requests with their right answers; `workloads/NAME.toml`.
+ * What changed since an earlier run.
  */
-export interface Workload {
+export interface Since {
   /**
-   * One sentence for people.
+   * What else differed between the two runs, and so may be what changed the figures.
    */
-  about: string;
+  caveats: string[];
   /**
-   * A command for `sh`, run whenever a server has become ready, in the file's folder. It finds the server at `URL` and prints
-   * lines `NAME=value`, each of which gives `${NAME}` in the requests its value.
+   * How to read the rows; absent where nothing can be told.
    */
-  before?: string | null;
+  legend: string | null;
   /**
-   * What servers need to keep their data in, to answer it; absent when they need nothing.
+   * What tells most of each contender in each cell that both runs measured.
    */
-  database?: DatabaseKind | null;
+  rows: SinceRow[];
   /**
-   * The file's name and the number, in a workload that is one of several.
+   * The earlier run's name.
    */
-  family?: Family | null;
+  run: string;
   /**
-   * Unique name, `[a-z0-9-]+`.
+   * When it began, RFC 3339 in UTC.
    */
-  name: string;
-  /**
-   * A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
-   */
-  parameter?: Parameter | null;
-  /**
-   * The kinds of request; one is drawn for every request by weight.
-   */
-  request: RequestKind[];
-  /**
-   * Whether requests are messages of this kind over WebSockets, which are opened at the path of the first; absent for HTTP.
-   */
-  websocket?: MessageKind | null;
+  started_at: string;
 }
 /**
- * From which file a workload came that is one of several.
+ * One contender in one cell, then and now.
  */
-export interface Family {
+export interface SinceRow {
   /**
-   * Name in the file, by which all of them are selected.
+   * What it was then.
    */
-  name: string;
+  before: string;
   /**
-   * Name of the number in which they differ.
+   * What may be said; absent where nothing can be told.
    */
-  parameter: string;
+  call: Shift | null;
   /**
-   * That number.
+   * By how much it changed, where that is shown.
    */
-  value: number;
-}
-/**
- * A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.
- */
-export interface Parameter {
+  change: string;
   /**
-   * Its name, `[a-z]+`.
+   * Connections held open.
    */
-  name: string;
+  connections: number;
   /**
-   * What it is, each a workload of its own.
+   * Name of the contender.
    */
-  values: number[];
-}
-/**
- * One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
- * ([`crate::template`]).
- */
-export interface RequestKind {
+  contender: string;
   /**
-   * Request body, absent for none.
+   * The figure that is compared, such as `req/s`; empty where nothing can be told, as are the texts that follow.
    */
-  body?: string | null;
-  expect: Expect;
+  figure: string;
   /**
-   * Extra header fields, in order. Host and Content-Length are added by the generator.
+   * The interval of the change, simultaneous over all rows.
    */
-  headers: [unknown, unknown][];
+  interval: string;
   /**
-   * HTTP method.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
-  method: string;
+  network?: Network | null;
   /**
-   * Request target in origin form (RFC 9112 §3.2.1).
+   * What it is now.
    */
-  path: string;
+  now: string;
   /**
-   * How often this kind is drawn, relative to the others.
+   * The load offered in a cell, as people write it.
    */
-  weight: number;
-}
-/**
- * The right answer; what it leaves open is learnt before the load.
- */
-export interface Expect {
+  offered?: string;
   /**
-   * Exact body. It may repeat named placeholders of the request.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
-  body?: string | null;
+  pipeline?: number;
   /**
-   * A file with the exact body, from the workload's own folder; its name may have the workload's number. Whoever reads the workload puts its text into `body`.
+   * What is spoken to a server.
    */
-  body_file?: string | null;
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
-   * How the body must be coded; what it must be is said of the body before that, but `length` of what is sent.
+   * The change in a sentence, or why nothing can be told.
    */
-  coding?: Coding | null;
+  sentence: string;
   /**
-   * Text that the body contains; the body has at most 1 MiB then.
+   * Name of the workload.
    */
-  contains?: string | null;
-  /**
-   * Media type without parameters, compared without regard to case.
-   */
-  content_type?: string | null;
-  /**
-   * An HTML page; the body must be the same page, however it is written ([`crate::html`]).
-   */
-  html?: string | null;
-  /**
-   * A file with that page, from the workload's own folder. Whoever reads the workload puts its text into `html`.
-   */
-  html_file?: string | null;
-  /**
-   * A JSON text; the body must be equal as a JSON value.
-   */
-  json?: string | null;
-  /**
-   * A file with that text, from the workload's own folder. Whoever reads the workload puts its text into `json`.
-   */
-  json_file?: string | null;
-  /**
-   * Bytes of the body: at least and at most.
-   *
-   * @minItems 2
-   * @maxItems 2
-   */
-  length?: [number, number] | null;
-  /**
-   * What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
-   */
-  shape?: string | null;
-  /**
-   * Status code; absent accepts every 2xx.
-   */
-  status?: number | null;
+  workload: string;
 }
 /**
  * Where something was measured.
@@ -2043,7 +2706,7 @@ export interface Spot {
   /**
    * What is spoken to a server.
    */
-  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Name of the workload.
    */
@@ -2182,13 +2845,13 @@ export interface StackRow {
    */
   p50_ratio: number | null;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
    * What is spoken to a server.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
    * either is withheld.
@@ -2233,13 +2896,13 @@ export interface StackCounters {
    */
   offered?: string;
   /**
-   * Requests in flight on one connection at most.
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
    */
   pipeline?: number;
   /**
    * What is spoken to a server.
    */
-  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   server: EndCounters1;
   /**
    * Name of the workload.
@@ -2402,9 +3065,321 @@ export interface Place {
   /**
    * What is spoken to a server.
    */
-  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
    * Name of the workload.
    */
   workload: string;
+}
+/**
+ * What profiles tell of one cell.
+ */
+export interface Explained {
+  /**
+   * Every other contender against the first, part by part.
+   */
+  compared: Compared[];
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * What the figures of each contender rest on.
+   */
+  grounds: Grounds[];
+  /**
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * The parts that anybody has, in the order of all bars: the kernel's first.
+   */
+  parts: PartName[];
+  /**
+   * Requests in flight on one connection at most; over HTTP/2 each is a stream.
+   */
+  pipeline?: number;
+  /**
+   * What is spoken to a server.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
+  /**
+   * By which rules functions belong to parts.
+   */
+  rules: string;
+  /**
+   * What is said of it.
+   */
+  sentences: string[];
+  /**
+   * Every contender, the one that spends least on an answer first.
+   */
+  spendings: Spending[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * Where one contender spends more than another, as texts.
+ */
+export interface Compared {
+  /**
+   * Name of the one with which it is compared.
+   */
+  base: string;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * The parts that differ, those that do not, and all together.
+   */
+  lines: Line[];
+}
+/**
+ * One line of a table of differences.
+ */
+export interface Line {
+  /**
+   * The base's time.
+   */
+  base: string;
+  /**
+   * What is done more often there.
+   */
+  because: string;
+  /**
+   * The other's.
+   */
+  contender: string;
+  /**
+   * The other's less the base's.
+   */
+  difference: string;
+  /**
+   * Its interval.
+   */
+  interval: string;
+  /**
+   * The part, or what stands for several.
+   */
+  name: string;
+}
+/**
+ * What the figures of a contender rest on.
+ */
+export interface Grounds {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * What it does for an answer, and how its threads wait.
+   */
+  doing: string;
+  /**
+   * Samples, and what speaks against them.
+   */
+  grounds: string;
+  /**
+   * Whether the samples stand for its CPU time, and taking them changed little.
+   */
+  is_faithful: boolean;
+}
+/**
+ * A part and its name.
+ */
+export interface PartName {
+  /**
+   * Whether the kernel spends it.
+   */
+  is_kernel: boolean;
+  /**
+   * What people call it.
+   */
+  name: string;
+  /**
+   * The part.
+   */
+  part:
+    | "receive"
+    | "send"
+    | "network"
+    | "scheduling"
+    | "sockets"
+    | "entry"
+    | "copying"
+    | "memory"
+    | "files"
+    | "tls"
+    | "libc"
+    | "runtime"
+    | "collector"
+    | "jit"
+    | "application"
+    | "unassigned";
+}
+/**
+ * Where the time of one server goes.
+ */
+export interface Spending {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * What it did so often for each right answer, the most frequent first.
+   */
+  counts: CountSpending[];
+  cpu_ns: Interval5;
+  /**
+   * What holds its answers up, what accounts for most first.
+   */
+  held_up?: HeldUp[];
+  /**
+   * Where it goes, the greatest part first; together they are [`Spending::cpu_ns`].
+   */
+  parts: PartSpending[];
+  /**
+   * Why some of it could not be told, each once.
+   */
+  refused?: string[];
+  /**
+   * Restarts that were profiled.
+   */
+  restarts: number;
+  /**
+   * Time for which its threads could have run but waited for a CPU, for each right answer, in nanoseconds; absent where the
+   * kernel does not tell.
+   */
+  run_delay_ns?: number | null;
+  /**
+   * The time that its samples stand for over that CPU time: what is far from 1 was sampled badly.
+   */
+  sampled_share: number;
+  /**
+   * Samples of its stacks in all of them.
+   */
+  samples: number;
+  /**
+   * Code in which many of these are, each file once.
+   */
+  unnamed?: Unnamed[];
+  /**
+   * Share of the samples whose own function has no name, 0 to 1.
+   */
+  unnamed_share: number;
+  /**
+   * CPU time for each right answer in the windows of the same cell, in which nobody looked; absent where none counts.
+   */
+  unwatched_cpu_ns?: number | null;
+  /**
+   * Where its threads slept, the longest first.
+   */
+  waits?: Waiting[];
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval5 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One part of what a server spends.
+ */
+export interface PartSpending {
+  ns: Interval6;
+  /**
+   * The part.
+   */
+  part:
+    | "receive"
+    | "send"
+    | "network"
+    | "scheduling"
+    | "sockets"
+    | "entry"
+    | "copying"
+    | "memory"
+    | "files"
+    | "tls"
+    | "libc"
+    | "runtime"
+    | "collector"
+    | "jit"
+    | "application"
+    | "unassigned";
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval6 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * Code of which many functions have no name.
+ */
+export interface Unnamed {
+  /**
+   * The file that it is in; absent for code that was compiled while the program ran.
+   */
+  module?: string | null;
+  /**
+   * Samples in it, in all restarts.
+   */
+  samples: number;
+  /**
+   * Those of them in functions without a name.
+   */
+  unnamed: number;
+}
+/**
+ * A place at which the threads of a server slept.
+ */
+export interface Waiting {
+  /**
+   * The kernel's function in which they slept.
+   */
+  channel: string;
+  /**
+   * Share of the time of all its threads that was spent there, 0 to 1: mean over restarts.
+   */
+  share: number;
 }

@@ -7,16 +7,17 @@ export function useCells(report: Report, wanted: (spot: Spot) => boolean): Cell[
   const { source, head, view } = report;
   const indices = head.spots.flatMap((spot, i) => (wanted(spot) ? [i] : []));
   const key = `${view.run}:${indices.join()}`;
-  const [ready, setReady] = useState("");
+  const [ready, setReady] = useState({ source, key: "" });
   useEffect(() => {
     let isWanted = true;
-    void Promise.all(indices.map((spot) => source.findings(view.run, spot))).then(() => isWanted && setReady(key));
+    void Promise.all(indices.map((spot) => source.findings(view.run, spot))).then(() => isWanted && setReady({ source, key }));
     return () => void (isWanted = false);
   }, [source, key]);
   return useMemo(() => {
-    if (ready !== key) return undefined;
+    if (ready.key !== key) return undefined;
+    // While newer data are unpacked, as they were.
     return indices.flatMap((index) => {
-      const [spot, findings] = [head.spots[index], source.known(view.run, index)];
+      const [spot, findings] = [head.spots[index], ready.source.known(view.run, index)];
       return spot && findings ? [cellOf(report, spot, findings)] : [];
     });
   }, [report, ready, key]);

@@ -8,7 +8,7 @@ describe("numbers read as the cases shared with the crate say", () => {
     for (const [value, text] of cases[kind as keyof typeof plain] as [number, string][]) expect(write(value)).toBe(text);
   });
 
-  const intervals = { rate_interval: format.rateInterval, duration_interval: format.durationInterval, percent_interval: format.percentInterval };
+  const intervals = { rate_interval: format.rateInterval, duration_interval: format.durationInterval, percent_interval: format.percentInterval, added_duration: format.addedDuration };
   test.each(Object.entries(intervals))("%s", (kind, write) => {
     for (const [[estimate, low, high], one, both] of cases[kind as keyof typeof intervals] as [[number, number, number], string, string][]) {
       expect(write({ estimate, low, high, confidence: 0.95 })).toEqual({ estimate: one, interval: both });

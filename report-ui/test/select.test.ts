@@ -5,7 +5,7 @@ import { drawnOf, focus, reportOf } from "../src/select";
 import type { Source } from "../src/data";
 import { familiesOf } from "../src/sections/Family";
 import { shareWithin } from "../src/sections/Shares";
-import { placesInWords } from "../src/sections/Trust";
+import { passedOf, placesInWords } from "../src/sections/Trust";
 import { objectiveOf } from "../src/slo";
 import { parseView } from "../src/state";
 import type { Head, Standing, Warning } from "../src/types";
@@ -66,6 +66,11 @@ test("the places of a warning are told once each", () => {
   const words = placesInWords(report, { places: [...places, place("node", "c", "user/ring")] } as unknown as Warning);
   expect(words).toBe("nginx: a, b at 16, 64 on kernel/loopback, user/ring; node: a, b at 16, 64 on kernel/loopback, user/ring; c at 16, 64 on user/ring");
   expect(placesInWords(report, { places } as unknown as Warning)).toBe("nginx, node: a, b at 16, 64 on kernel/loopback, user/ring");
+});
+
+test("a rule that is broken by one contender is not among those that passed", () => {
+  const trust = ["books", "tcp", "steal"].map((rule) => ({ rule, outcome: rule === "steal" ? "warn" : "pass" })) as Head["trust"];
+  expect(passedOf(trust, [{ rule: "steal" }, { rule: "tcp" }]).map(({ rule }) => rule)).toEqual(["books"]);
 });
 
 test("a family has several members that were measured", () => {

@@ -13,11 +13,13 @@ mod layers;
 mod licences;
 mod measure;
 mod oracle;
+mod process_tests;
 mod references;
 mod releases;
 mod schemas;
 mod simulate;
 mod soak;
+mod test_cost;
 mod tidy;
 mod trials;
 mod ui;
@@ -68,6 +70,10 @@ enum Task {
         #[command(subcommand)]
         subject: trials::Subject,
     },
+    /// Run tests with real processes, many at once, and those that failed once more alone.
+    ProcessTests(process_tests::Options),
+    /// Run tests one after the other and tell what CPU time each takes, its processes' included; the dearest first.
+    TestCost(test_cost::Options),
     /// Build the report page from report-ui; with --check only compare.
     Ui {
         /// Write nothing; fail when the committed page is stale.
@@ -88,6 +94,8 @@ fn main() -> ExitCode {
         Task::Calibrate(options) => simulate::records::run(&options),
         Task::Soak(options) => soak::run(&root, &options),
         Task::Trials { subject } => trials::run(&root, &subject),
+        Task::ProcessTests(options) => process_tests::run(&root, &options),
+        Task::TestCost(options) => test_cost::run(&root, &options),
         Task::Ui { check } => ui::run(&root, check),
     };
     match findings {

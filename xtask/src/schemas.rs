@@ -7,6 +7,7 @@ use assay_model::conformance::CheckReport;
 use assay_model::contender::Contender;
 use assay_model::doctor::Diagnosis;
 use assay_model::experiment::Experiment;
+use assay_model::lab::{Lab, LabReport};
 use assay_model::load::{LoadReport, LoadSecond};
 use assay_model::outlook::Outlook;
 use assay_model::record::Record;
@@ -33,13 +34,15 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-fn all() -> [(&'static str, Schema); 11] {
+fn all() -> [(&'static str, Schema); 13] {
     [
         ("check", schema_for!(CheckReport)),
         ("comparison", schema_for!(Comparison)),
         ("contender", schema_for!(Contender)),
         ("doctor", schema_for!(Diagnosis)),
         ("experiment", schema_for!(Experiment)),
+        ("lab", schema_for!(Lab)),
+        ("lab-report", schema_for!(LabReport)),
         ("load", schema_for!(LoadReport)),
         ("load-second", schema_for!(LoadSecond)),
         ("outlook", schema_for!(Outlook)),

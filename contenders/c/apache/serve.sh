@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes httpd.conf for this run into $SCRATCH and becomes httpd. `serve.sh -v` prints httpd's version instead.
+# Writes httpd.conf for this run into $SCRATCH and becomes httpd. `serve.sh -v` prints httpd's version instead. The template is
+# that of the folder in which it is started: httpd as a proxy has one of its own.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where httpd is installed, and often no part of a user's PATH
@@ -18,6 +19,16 @@ if [ "${1:-}" = -v ]; then
 fi
 
 [ -z "${CERT:-}" ] || modules="$modules socache_shmcb ssl"
+[ -z "${UPSTREAM:-}" ] || modules="$modules proxy proxy_http"
+
+# Over HTTP/2, where that is to be spoken.
+protocols=
+case ${PROTOCOL:-} in
+h2c | h2)
+    modules="$modules http2"
+    protocols="Protocols $PROTOCOL http/1.1"
+    ;;
+esac
 
 for folder in /usr/lib/apache2/modules /usr/lib64/httpd/modules /usr/lib/httpd/modules /usr/local/apache2/modules; do
     [ -d "$folder" ] && break
@@ -65,10 +76,12 @@ scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@MODULES@|$load|" \
     -e "s|@USER@|$user|" \
     -e "s|@TLS@|$tls|" \
+    -e "s|@PROTOCOLS@|$protocols|" \
     -e "s|@PROCESSES@|$processes|" \
     -e "s|@THREADS@|$((processes * 512))|" \
     -e "s|@LISTEN@|$listen|" \
     -e "s|@SCRATCH@|$scratch|" \
+    -e "s|@UPSTREAM@|${UPSTREAM:-}|" \
     httpd.conf >"$SCRATCH/httpd.conf"
 
 ulimit -n "$(ulimit -H -n)" # open files: all that this user may have

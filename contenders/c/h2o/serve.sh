@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes h2o.conf for this run into $SCRATCH and becomes h2o.
+# Writes h2o.conf for this run into $SCRATCH and becomes h2o. The template is that of the folder in which it is started: h2o as a
+# proxy has one of its own.
 set -eu
 
 # Started as root, h2o serves as nobody, who must be able to read the files: hence a copy (the checkout may lie in a
@@ -28,6 +29,7 @@ sed -e "s|@USER@|$user|" \
     -e "s|@PORT@|$PORT|" \
     -e "s|@TLS@|$tls|" \
     -e "s|@FILES@|$scratch/files|" \
+    -e "s|@UPSTREAM@|${UPSTREAM:-}|" \
     h2o.conf >"$SCRATCH/h2o.conf"
 
 ulimit -n "$(ulimit -H -n)" # open files: all that this user may have

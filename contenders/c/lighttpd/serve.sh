@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes lighttpd.conf for this run into $SCRATCH and becomes lighttpd. `serve.sh -v` prints its version instead.
+# Writes lighttpd.conf for this run into $SCRATCH and becomes lighttpd. `serve.sh -v` prints its version instead. The template is
+# that of the folder in which it is started: lighttpd as a proxy has one of its own.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where lighttpd is installed, and often no part of a user's PATH
@@ -18,6 +19,10 @@ server.groupname = \"$(id -gn nobody)\""
     chmod a+x "$SCRATCH"
     chmod -R a+rX "$SCRATCH/files"
 fi
+
+# As a proxy it puts what is large aside, as the user that it runs as.
+mkdir "$SCRATCH/aside"
+chmod 1777 "$SCRATCH/aside"
 
 # Over TLS, where a certificate is given.
 tls=
@@ -40,6 +45,9 @@ sed -e "s|@USER@|$user|" \
     -e "s|@PORT@|$PORT|" \
     -e "s|@OPEN_FILES@|$(ulimit -H -n)|" \
     -e "s|@FILES@|$scratch/files|" \
+    -e "s|@ASIDE@|$scratch/aside|" \
+    -e "s|@UPSTREAM_HOST@|${UPSTREAM_HOST:-}|" \
+    -e "s|@UPSTREAM_PORT@|${UPSTREAM_PORT:-}|" \
     lighttpd.conf >"$SCRATCH/lighttpd.conf"
 
 exec lighttpd -D -f "$SCRATCH/lighttpd.conf"

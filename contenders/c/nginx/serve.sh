@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes nginx.conf for this run into $SCRATCH and becomes nginx. `serve.sh -v` prints nginx's version instead.
+# Writes nginx.conf for this run into $SCRATCH and becomes nginx. `serve.sh -v` prints nginx's version instead. The template is
+# that of the folder in which it is started: nginx as a proxy has one of its own.
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where nginx is installed, and often no part of a user's PATH
@@ -26,8 +27,12 @@ cp -R "$FILES" "$SCRATCH/files"
 chmod a+x "$SCRATCH"
 chmod -R a+rX "$SCRATCH/files"
 
-# Over TLS, where a certificate is given.
+# Over TLS, where a certificate is given; over HTTP/2, where that is to be spoken. Without TLS a port speaks one of both versions.
 ssl= certificate=
+case ${PROTOCOL:-} in
+h2c | h2) http2=' http2' ;;
+*) http2= ;;
+esac
 if [ -n "${CERT:-}" ]; then
     ssl=' ssl'
     certificate="ssl_certificate \"$CERT\"; ssl_certificate_key \"$KEY\"; ssl_protocols TLSv1.2 TLSv1.3;"
@@ -38,9 +43,10 @@ scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@LISTEN@|$listen|" \
-    -e "s|@SSL@|$ssl|" \
+    -e "s|@SSL@|$ssl$http2|" \
     -e "s|@CERTIFICATE@|$certificate|" \
     -e "s|@FILES@|$scratch/files|" \
+    -e "s|@UPSTREAM@|${UPSTREAM:-}|" \
     -e "s|@SCRATCH@|$scratch|" \
     nginx.conf >"$SCRATCH/nginx.conf"
 

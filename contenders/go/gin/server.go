@@ -28,6 +28,7 @@ func main() {
 		log.Fatal(err)
 	}
 	router := gin.New()
+	router.UseH2C = os.Getenv("PROTOCOL") == "h2c" // over TLS it speaks HTTP/2 by itself
 	router.GET("/", func(c *gin.Context) { text(c, "hello") })
 	router.GET("/plaintext", func(c *gin.Context) { text(c, "Hello, World!") })
 	router.GET("/byte", func(c *gin.Context) { text(c, "!") })

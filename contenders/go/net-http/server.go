@@ -53,6 +53,10 @@ func main() {
 		route(mux, database)
 	}
 	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), Handler: mux}
+	if os.Getenv("PROTOCOL") == "h2c" { // over TLS it speaks HTTP/2 by itself
+		server.Protocols = new(http.Protocols)
+		server.Protocols.SetUnencryptedHTTP2(true)
+	}
 	certificate, key := os.Getenv("CERT"), os.Getenv("KEY")
 	if certificate == "" {
 		log.Fatal(server.ListenAndServe())

@@ -10,7 +10,7 @@ const bodies = require('../shared/bodies.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, CERT, KEY, PORT } = process.env;
+const { ADDRESS, CERT, KEY, PORT, PROTOCOL } = process.env;
 
 // The schema lets Fastify compile a serialiser, which is how its users write such a route.
 const MESSAGE = { type: 'object', properties: { message: { type: 'string' } } };
@@ -22,8 +22,11 @@ const WORLD = {
 workers(serve);
 
 async function serve() {
-  // Over TLS where a certificate is given.
-  const app = fastify(CERT ? { https: { cert: readFileSync(CERT), key: readFileSync(KEY) } } : {});
+  // Over TLS where a certificate is given, in HTTP/2 where that is to be spoken.
+  const app = fastify({
+    ...(CERT && { https: { cert: readFileSync(CERT), key: readFileSync(KEY) } }),
+    ...((PROTOCOL === 'h2c' || PROTOCOL === 'h2') && { http2: true }),
+  });
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('Server', 'fastify');
     done();

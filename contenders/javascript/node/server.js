@@ -2,6 +2,7 @@
 
 const { readFileSync } = require('node:fs');
 const http = require('node:http');
+const http2 = require('node:http2');
 const https = require('node:https');
 const path = require('node:path');
 const process = require('node:process');
@@ -14,7 +15,7 @@ const crc32 = require('../shared/crc32.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, CERT, FILES, KEY, PORT } = process.env;
+const { ADDRESS, CERT, FILES, KEY, PORT, PROTOCOL } = process.env;
 
 workers(serve);
 
@@ -33,10 +34,12 @@ async function serve() {
   }).listen(Number(PORT), ADDRESS);
 }
 
-// Over TLS where a certificate is given.
+// Over TLS where a certificate is given, in HTTP/2 where that is to be spoken.
 function server(answer) {
-  if (!CERT) return http.createServer(answer);
-  return https.createServer({ cert: readFileSync(CERT), key: readFileSync(KEY) }, answer);
+  const isHttp2 = PROTOCOL === 'h2c' || PROTOCOL === 'h2';
+  if (!CERT) return (isHttp2 ? http2 : http).createServer(answer);
+  const pair = { cert: readFileSync(CERT), key: readFileSync(KEY) };
+  return isHttp2 ? http2.createSecureServer(pair, answer) : https.createServer(pair, answer);
 }
 
 function plain() {

@@ -37,8 +37,12 @@ listen.group = $group"
     chmod -R a+rX "$SCRATCH/files"
 fi
 
-# Over TLS, where a certificate is given.
+# Over TLS, where a certificate is given; over HTTP/2, where that is to be spoken. Without TLS a port speaks one of both versions.
 ssl= certificate=
+case ${PROTOCOL:-} in
+h2c | h2) http2=' http2' ;;
+*) http2= ;;
+esac
 if [ -n "${CERT:-}" ]; then
     ssl=' ssl'
     certificate="ssl_certificate \"$CERT\"; ssl_certificate_key \"$KEY\"; ssl_protocols TLSv1.2 TLSv1.3;"
@@ -52,7 +56,7 @@ fill() {
         -e "s|@PROCESSES@|$((WORKERS * 16))|" \
         -e "s|@WORKERS@|$WORKERS|" \
         -e "s|@LISTEN@|$listen|" \
-        -e "s|@SSL@|$ssl|" \
+        -e "s|@SSL@|$ssl$http2|" \
         -e "s|@CERTIFICATE@|$certificate|" \
         -e "s|@SCRATCH@|$scratch|" \
         "$1" >"$SCRATCH/$1"

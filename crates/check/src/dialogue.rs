@@ -147,6 +147,11 @@ impl Dialogue {
         self.understood += bytes;
     }
 
+    /// The application protocol that was agreed on over TLS, empty where none was.
+    pub(crate) fn agreed(&self) -> Option<&[u8]> {
+        self.transport.agreed()
+    }
+
     /// Whether the other side has ended its direction or the connection.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended

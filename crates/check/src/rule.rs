@@ -3,6 +3,7 @@
 use assay_model::conformance::Severity;
 
 use crate::objection::Keeping;
+use crate::origin::Origin;
 use crate::site::Site;
 
 /// Something that a server has to keep.
@@ -19,7 +20,16 @@ pub struct Rule {
     /// What company and time it needs.
     pub tempo: Tempo,
     /// Asks the server.
-    pub(crate) ask: fn(&Site) -> Keeping,
+    pub(crate) question: Question,
+}
+
+/// How a server is asked for a rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question {
+    /// Over HTTP/1.1, and what begins as that.
+    Http1(fn(&Site) -> Keeping),
+    /// Over HTTP/2.
+    Http2(fn(&Origin) -> Keeping),
 }
 
 /// What company and time a rule needs.
@@ -42,7 +52,18 @@ impl Rule {
         sentence: &'static str,
         ask: fn(&Site) -> Keeping,
     ) -> Self {
-        Self { id, sentence, source, severity, tempo: Tempo::Together, ask }
+        Self { id, sentence, source, severity, tempo: Tempo::Together, question: Question::Http1(ask) }
+    }
+
+    /// A rule of HTTP/2 that may be asked while others are.
+    pub(crate) const fn of_http2(
+        id: &'static str,
+        severity: Severity,
+        source: &'static str,
+        sentence: &'static str,
+        ask: fn(&Origin) -> Keeping,
+    ) -> Self {
+        Self { id, sentence, source, severity, tempo: Tempo::Together, question: Question::Http2(ask) }
     }
 
     /// This rule at another tempo.

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use assay_model::conformance::{Conformance, Finding, Ruling};
 
+use crate::http2;
 use crate::objection::{Keeping, Objection};
-use crate::rule::{Rule, Tempo};
+use crate::origin::Origin;
+use crate::rule::{Question, Rule, Tempo};
 use crate::site::Site;
 use crate::target::Target;
 
@@ -23,7 +25,41 @@ pub enum Pace {
     Within(Duration),
 }
 
-/// Asks the server for `rules`, as long as that is `wanted`. Findings stand in the rules' order.
+/// A server that has answered plainly.
+enum Server {
+    Http1(Site),
+    Http2(Origin),
+}
+
+impl Server {
+    fn visit(target: &Target) -> Result<Self, Objection> {
+        match target.http2 {
+            false => Site::visit(target).map(Self::Http1),
+            true => Origin::visit(target).map(Self::Http2),
+        }
+    }
+
+    fn is_alive(&self) -> Keeping {
+        match self {
+            Self::Http1(site) => site.is_alive(),
+            Self::Http2(origin) => origin.is_alive(),
+        }
+    }
+
+    fn ask(&self, rule: &Rule) -> Keeping {
+        match (self, rule.question) {
+            (Self::Http1(site), Question::Http1(ask)) => ask(site),
+            (Self::Http2(origin), Question::Http2(ask)) => ask(origin),
+            (Self::Http1(_), Question::Http2(_)) => {
+                Err(Objection::not_applicable("it is asked over HTTP/1.1"))
+            }
+            (Self::Http2(_), Question::Http1(_)) => Err(Objection::not_applicable("it is asked over HTTP/2")),
+        }
+    }
+}
+
+/// Asks the server for `rules`, as long as that is `wanted`. Findings stand in the rules' order. One that does not speak HTTP/2
+/// and is asked over it breaks one rule alone, for there is nothing to be said of the others.
 ///
 /// # Errors
 /// In words, when it gives no valid answer to the plain request, so that there is nothing to vary.
@@ -40,14 +76,19 @@ pub fn ask(
         Pace::Full => true,
         Pace::Within(span) => began.elapsed() < span,
     };
-    let site = Site::visit(target).map_err(|objection| objection.to_string())?;
-    let keepings = Suite { site: &site, rules: &rules, goes_on: &|| wanted() && in_time() }.ask();
-    let findings = rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect();
+    let findings = match Server::visit(target) {
+        Ok(server) => {
+            let keepings = Suite { server: &server, rules: &rules, goes_on: &|| wanted() && in_time() }.ask();
+            rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect()
+        }
+        Err(objection) if http2::is_not_spoken(&objection) => vec![finding(&http2::SPOKEN, Err(objection))],
+        Err(objection) => return Err(objection.to_string()),
+    };
     Ok(Conformance { elapsed_ns: began.elapsed().into(), findings })
 }
 
 struct Suite<'a> {
-    site: &'a Site,
+    server: &'a Server,
     rules: &'a [&'static Rule],
     goes_on: &'a (dyn Fn() -> bool + Sync),
 }
@@ -63,14 +104,14 @@ impl Suite<'_> {
     fn settled(&self, rule: &Rule, first: Option<Keeping>) -> Keeping {
         match first {
             Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) if (self.goes_on)() => {
-                match (self.site.is_alive(), objection) {
+                match (self.server.is_alive(), objection) {
                     (Ok(()), _) => self.one(rule),
                     (Err(_), Objection::Broken(_)) => Err(gone()),
                     (Err(_), felled) => Err(felled),
                 }
             }
             Some(keeping) => keeping,
-            None => self.site.is_alive().map_err(|_| gone()).and_then(|()| self.one(rule)),
+            None => self.server.is_alive().map_err(|_| gone()).and_then(|()| self.one(rule)),
         }
     }
 
@@ -101,7 +142,7 @@ impl Suite<'_> {
         if !(self.goes_on)() {
             return Err(Objection::not_applicable("not asked: there was no time left"));
         }
-        (rule.ask)(self.site).and_then(|()| self.site.is_alive())
+        self.server.ask(rule).and_then(|()| self.server.is_alive())
     }
 }
 

@@ -129,6 +129,8 @@ pub struct Target {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) connect: Connect,
     pub(crate) tls: Option<Client>,
+    /// Whether it is asked over HTTP/2.
+    pub(crate) http2: bool,
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) patience: Patience,
@@ -164,6 +166,7 @@ impl Target {
             addresses,
             connect: Connect(Arc::new(TcpStream::connect_timeout)),
             tls: None,
+            http2: false,
             host: authority.to_owned(),
             path: path.to_owned(),
             patience: Patience::LONG,
@@ -191,7 +194,15 @@ impl Target {
     /// With connections that are secured, the same dialogues over TLS.
     #[must_use]
     pub fn secured(self, client: Client) -> Self {
+        let client = if self.http2 { client.with_http2() } else { client };
         Self { tls: Some(client), ..self }
+    }
+
+    /// Over HTTP/2: agreed on by ALPN over TLS, else begun at once (RFC 9113 §3.2, §3.3).
+    #[must_use]
+    pub fn over_http2(self) -> Self {
+        let tls = self.tls.map(|client| client.with_http2());
+        Self { tls, http2: true, ..self }
     }
 
     /// With a file beside the folder it serves, which no path may reach.

@@ -50,6 +50,14 @@ impl Transport {
         self.socket().shutdown(Shutdown::Write)
     }
 
+    /// The application protocol that was agreed on, empty where none was; nothing without TLS.
+    pub(crate) fn agreed(&self) -> Option<&[u8]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secured(stream) => Some(stream.conn.alpn_protocol().unwrap_or_default()),
+        }
+    }
+
     fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,

@@ -1,11 +1,14 @@
 //! What the binary carries, for where there is none of the user's: the catalogue, and the preload library of the user-space stack. Each is
-//! unpacked into the user's data folder when it is first needed, whole or not at all.
+//! unpacked into the user's data folder when it is first needed, whole or not at all. Templates of contenders are read where they are.
 
+use std::collections::BTreeMap;
 use std::hash::Hasher as _;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use assay_file::NewFile;
 use assay_lab::stack;
+use assay_lab::starter::Templates;
 use flate2::read::GzDecoder;
 use siphasher::sip::SipHasher13;
 
@@ -35,6 +38,9 @@ const LIBRARY: Carried = Carried {
     instead: "name a library with --preload",
 };
 
+/// As `build.rs` has packed them: templates/LANGUAGE/….
+const TEMPLATES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/templates.tar.gz"));
+
 /// Where the catalogue is, after it was unpacked if it was not there.
 ///
 /// # Errors
@@ -52,6 +58,27 @@ pub(crate) fn preload_library(assay: &Path) -> Result<Option<PathBuf>, Failure> 
         return Ok(None);
     }
     unpacked(&LIBRARY).map(|folder| Some(folder.join(stack::LIBRARY)))
+}
+
+/// The small servers that `assay new` begins with.
+pub(crate) fn templates() -> Result<Templates, Failure> {
+    read_templates(TEMPLATES).map_err(|error| Failure::Bug(format!("its own templates: {error}")))
+}
+
+fn read_templates(archive: &[u8]) -> io::Result<Templates> {
+    let mut of = BTreeMap::<String, Vec<NewFile>>::new();
+    for entry in tar::Archive::new(GzDecoder::new(archive)).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let mut parts = path.components();
+        let (Some(_), Some(language)) = (parts.next(), parts.next()) else { continue };
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content)?;
+        let is_executable = entry.header().mode()? & 0o100 != 0;
+        let file = NewFile { path: parts.as_path().to_owned(), content, is_executable };
+        of.entry(language.as_os_str().to_string_lossy().into_owned()).or_default().push(file);
+    }
+    Ok(Templates(of))
 }
 
 fn is_empty(carried: &Carried) -> bool {
@@ -163,6 +190,16 @@ mod tests {
         listed.sort();
         packed.sort();
         assert_eq!(packed, listed);
+    }
+
+    #[test]
+    fn there_is_a_template_for_each_language_of_the_catalogue_but_those_without() {
+        let templates = templates().expect("templates");
+        let languages: Vec<&str> = templates.languages().collect();
+        assert_eq!(languages, ["c", "go", "java", "javascript", "julia", "php", "python", "rust"]);
+        let php = templates.of("php").expect("PHP");
+        let script = php.iter().find(|file| file.path == Path::new("serve.sh")).expect("a script");
+        assert!(script.is_executable);
     }
 
     #[test]

@@ -20,6 +20,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Report(#[from] assay_report::ReportError),
     #[error(transparent)]
+    Live(#[from] assay_live::LiveError),
+    #[error("the agent could not prepare itself, or was not understood: {0}")]
+    Agent(std::io::Error),
+    #[error(transparent)]
     Supervise(#[from] assay_lab::supervisor::SupervisorError),
     /// A measurement that left nothing to compare.
     #[error("{reason}")]
@@ -54,10 +58,13 @@ impl Failure {
             Self::Load(error) => exit_of_load(error),
             Self::Unmeasured { exit, .. } => *exit,
             Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) | Self::Tls(_) => Exit::Usage,
-            Self::Serve(_) | Self::Machine(_) | Self::Write(_) | Self::Remove { .. } | Self::Output(_) => {
-                Exit::MachineUnfit
-            }
-            Self::Supervise(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
+            Self::Serve(_)
+            | Self::Live(_)
+            | Self::Machine(_)
+            | Self::Write(_)
+            | Self::Remove { .. }
+            | Self::Output(_) => Exit::MachineUnfit,
+            Self::Agent(_) | Self::Supervise(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
         }
     }
 }

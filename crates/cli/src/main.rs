@@ -5,13 +5,17 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod ask;
 mod command;
 mod destination;
 mod embedded;
 mod failure;
+mod keys;
+mod live_page;
 mod log;
 mod output;
 mod progress;
+mod screen;
 mod secrets;
 mod signals;
 
@@ -41,8 +45,11 @@ fn run(command: Command) -> Result<Exit, Failure> {
     }
     match command {
         Command::Run(arguments) => command::run::run(arguments),
+        Command::Init(arguments) => command::init::run(&arguments),
+        Command::New(arguments) => command::new::run(&arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Redline(arguments) => command::redline::run(arguments),
+        Command::Why(arguments) => command::why::run(arguments),
         Command::Check(arguments) => command::check::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Load(arguments) => command::load::run(arguments),
@@ -58,6 +65,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Completions { shell, output } => command::shell::completions(shell, output.as_deref()),
         Command::Man { output } => command::shell::man(output.as_deref()),
         Command::Clean(arguments) => command::clean::run(&arguments),
+        Command::Agent { parent, work } => command::agent::run(parent.zip(work)),
         Command::HoldNetns { link, queues } => command::hold_netns::run(link, queues),
         Command::Supervise { rest } => command::supervise::run(rest),
         Command::Sweep { ring, process } => command::sweep::run(&ring, process),

@@ -9,6 +9,7 @@ use assay_report::foreign;
 use assay_report::terminal::Style;
 
 use crate::failure::Failure;
+use crate::screen;
 use crate::secrets::secrets;
 
 /// Columns of an output that is no terminal.
@@ -23,7 +24,7 @@ pub(crate) fn style(ascii: bool) -> Style {
         std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(COLUMNS_OF_A_FILE)
     };
     let colour = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
-    Style { width, colour, ascii: ascii || !speaks_utf8(), full: false }
+    Style { width, colour, ascii: ascii || !screen::speaks_utf8(), full: false }
 }
 
 /// The first failure of [`result`].
@@ -67,7 +68,9 @@ pub(crate) fn note(text: impl std::fmt::Display) {
 
 /// Tells of a decision, on one line whatever it holds.
 pub(crate) fn log(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", foreign::line(&secrets().hide(line)));
+    screen::above(|| {
+        let _ = writeln!(anstream::stderr().lock(), "{}", foreign::line(&secrets().hide(line)));
+    });
 }
 
 /// Tells why the command ended early.
@@ -96,12 +99,7 @@ pub(crate) fn usage(error: &clap::Error) -> ! {
 /// Our own label, and a text in which there may be names and secrets of others.
 fn to_stderr(label: &str, text: &dyn std::fmt::Display) {
     let text = text.to_string();
-    let _ = writeln!(anstream::stderr().lock(), "{label}{}", foreign::lines(&secrets().hide(&text)));
-}
-
-/// What the locale says, as locale(7) ranks its variables.
-fn speaks_utf8() -> bool {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
-    locale.is_none_or(|l| l.to_ascii_lowercase().replace('-', "").contains("utf8"))
+    screen::above(|| {
+        let _ = writeln!(anstream::stderr().lock(), "{label}{}", foreign::lines(&secrets().hide(&text)));
+    });
 }

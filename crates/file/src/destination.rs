@@ -89,7 +89,8 @@ impl NamedPlace {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder in which a name is: the current one where none is named.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -43,6 +43,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
     match error.kind() {
         ErrorKind::NotFound => "make its folder first, or name another",
+        ErrorKind::AlreadyExists => "what is there stays as it is, so name another",
         ErrorKind::IsADirectory => "it is a folder, so name a file in it",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "make room there, or name a file on another disk"

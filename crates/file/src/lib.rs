@@ -10,6 +10,7 @@
 //! - A symbolic link is followed, and the file that it leads to is replaced in its own folder, as editors do. Links and pipes
 //!   that another user put into a folder where everybody may write are refused, as the kernel does where it opens them
 //!   (Linux: admin-guide/sysctl/fs.rst, `protected_symlinks`, `protected_fifos`).
+//! - What a person goes on with is written only where nothing is yet ([`write_new`], [`write_folder`]).
 //!
 //! Must not know: what is written or read, and why.
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@
 mod descriptor;
 mod destination;
 mod error;
+mod fresh;
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -27,6 +29,7 @@ use tempfile::NamedTempFile;
 
 use destination::{Destination, NamedPlace};
 pub use error::WriteError;
+pub use fresh::{NewFile, write_folder, write_new};
 
 /// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
 pub const ASIDE_PREFIX: &str = ".assay-part-";

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use assay_file::{begin, write};
+use assay_file::{NewFile, begin, write, write_folder, write_new};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -165,4 +165,46 @@ fn a_file_of_ones_own_keeps_its_permissions() {
     fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("set");
     write(&path, b"new").expect("written");
     assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn what_is_written_only_where_nothing_is_replaces_nothing() {
+    let folder = folder();
+    let path = folder.path().join("mine.toml");
+    write_new(&path, b"first").expect("made");
+    let told = write_new(&path, b"second").expect_err("there").to_string();
+    assert!(told.contains("mine.toml") && told.contains("stays as it is, so name another"), "{told}");
+    assert_eq!(read(&path), "first");
+    let link = folder.path().join("link.toml");
+    symlink(folder.path().join("nowhere"), &link).expect("linked");
+    write_new(&link, b"second").expect_err("a link that leads nowhere");
+    assert_eq!(names(folder.path()), ["link.toml", "mine.toml"]);
+    let told = write_new(&folder.path().join("absent/mine.toml"), b"").expect_err("no folder").to_string();
+    assert!(told.contains("make its folder first"), "{told}");
+}
+
+#[test]
+fn a_new_folder_is_there_whole_or_not_at_all() {
+    let folder = folder();
+    let file = |path: &str, is_executable| NewFile { path: path.into(), content: path.into(), is_executable };
+    let files = [file("run.sh", true), file("src/main.rs", false)];
+    let path = folder.path().join("mine");
+    write_folder(&path, &files).expect("made");
+    assert_eq!(read(path.join("src/main.rs")), "src/main.rs");
+    let mode = |name: &str| fs::metadata(path.join(name)).expect("a file").mode() & 0o100;
+    assert_eq!((mode("run.sh"), mode("src/main.rs")), (0o100, 0));
+    for there in ["mine", "empty", "file"] {
+        let there = folder.path().join(there);
+        if there.ends_with("empty") {
+            fs::create_dir(&there).expect("a folder");
+        } else if there.ends_with("file") {
+            fs::write(&there, "").expect("a file");
+        }
+        let told = write_folder(&there, &files).expect_err("there").to_string();
+        assert!(told.contains("stays as it is"), "{told}");
+    }
+    let twice = [file("a", false), file("a", false)];
+    write_folder(&folder.path().join("other"), &twice).expect_err("two files of one name");
+    assert_eq!(names(folder.path()), ["empty", "file", "mine"]);
+    assert_eq!(names(&folder.path().join("empty")), Vec::<String>::new());
 }

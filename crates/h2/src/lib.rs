@@ -12,6 +12,7 @@
 
 mod connection;
 mod error;
+pub mod field;
 pub mod frame;
 pub mod hpack;
 mod limits;

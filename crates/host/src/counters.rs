@@ -11,12 +11,10 @@ use perf_event::events::{Event, Hardware, Tracepoint};
 use perf_event::{Builder, Counter};
 
 use crate::cpuset::CpuSet;
-use crate::text::Tree;
+use crate::tracepoint;
 
 /// The tracepoint that every system call passes.
-const SYSTEM_CALL: &str = "events/raw_syscalls/sys_enter/id";
-/// Where the kernel's tracing files are mounted, and where they were before Linux 4.1 (kernel: trace/ftrace.rst).
-const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+const SYSTEM_CALL: &str = "raw_syscalls/sys_enter";
 
 /// Counters that run.
 #[derive(Debug)]
@@ -29,7 +27,8 @@ pub struct Counters {
 impl Counters {
     /// Begins to count on `cpus` whatever this machine lets be counted.
     pub fn start(cpus: &CpuSet) -> Self {
-        let system_call = system_call(&Tree::live());
+        let system_call = tracepoint::number(SYSTEM_CALL).map(Tracepoint::with_id);
+        let system_call = system_call.map_err(|why| format!("system calls: {why}"));
         Self {
             system_calls: system_call.and_then(|event| on_each(cpus, event, "system calls")),
             cycles: on_each(cpus, Hardware::CPU_CYCLES, "cycles"),
@@ -53,12 +52,6 @@ impl Counters {
     }
 }
 
-fn system_call(tree: &Tree) -> Result<Tracepoint, String> {
-    let id = TRACING.iter().find_map(|folder| tree.parse::<u64>(format!("{folder}/{SYSTEM_CALL}")));
-    let id = id.ok_or("system calls: the kernel's tracepoints cannot be read (root, and tracefs mounted)")?;
-    Ok(Tracepoint::with_id(id))
-}
-
 /// One running counter on each CPU.
 fn on_each(cpus: &CpuSet, event: impl Event + Clone, what: &str) -> Result<Vec<Counter>, String> {
     let one = |cpu: u32| -> io::Result<Counter> {
@@ -71,7 +64,7 @@ fn on_each(cpus: &CpuSet, event: impl Event + Clone, what: &str) -> Result<Vec<C
 }
 
 /// What `perf_event_open(2)` means by its errors.
-fn reason(error: &io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::Unsupported => "this CPU shows no such counter".to_owned(),
         io::ErrorKind::PermissionDenied => {
@@ -102,16 +95,6 @@ mod tests {
         assert_eq!(seen.iter().flatten().count() + counted.absent.len(), 3, "{counted:?}");
         assert!(counted.system_calls.is_none_or(|calls| calls >= 1000), "{counted:?}");
         assert!(counted.absent.iter().all(|why| why.contains(':')), "{counted:?}");
-    }
-
-    #[test]
-    fn without_tracing_there_are_no_system_calls() {
-        let root = tempfile::tempdir().expect("a folder");
-        assert!(system_call(&Tree::at(root.path())).is_err_and(|why| why.contains("tracefs")));
-        let folder = root.path().join("sys/kernel/tracing/events/raw_syscalls/sys_enter");
-        std::fs::create_dir_all(&folder).expect("made");
-        std::fs::write(folder.join("id"), "363\n").expect("written");
-        assert_eq!(system_call(&Tree::at(root.path())).map(|event| event.id()), Ok(363));
     }
 
     #[test]

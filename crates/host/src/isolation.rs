@@ -13,9 +13,9 @@
 //!   the server, where it would silently become part of the result.
 //! - A server that was running already stays where it is: the generator goes to whole cores that it does not use, if there
 //!   are such. One that may run on all CPUs cannot be kept off the generator's, and that is said.
-//! - A database, where one is needed, gets cores that neither uses; else the generator's last core, if it has two
-//!   or more; else it runs beside the generator. The server's CPUs stay the server's: what it shares would look like
-//!   its own work, while a generator that has to wait is noticed, and can be told apart.
+//! - A database, or the upstream of proxies, where one is needed, gets cores that neither uses, and where both are needed each has
+//!   its own; else the generator's last core, if it has two or more; else it runs beside the generator. The server's CPUs stay the
+//!   server's: what it shares would look like its own work, while a generator that has to wait is noticed, and can be told apart.
 
 use assay_model::host::Isolation as Record;
 
@@ -38,9 +38,9 @@ pub struct Isolation {
     pub statement: String,
 }
 
-/// Where a database runs beside server and generator.
+/// Where a companion of servers runs beside these and the generator: a database, or the upstream of proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DatabasePlace {
+pub struct CompanionPlace {
     /// Its CPUs.
     pub cpus: CpuSet,
     /// Whether the generator has the same.
@@ -148,29 +148,41 @@ pub fn beside(running: &CpuSet, allowed: &CpuSet, topology: &Topology) -> Isolat
 }
 
 impl Isolation {
-    /// Makes room for a database by the rules at the top of this file; the generator may have a core less then.
-    pub fn with_database(self, allowed: &CpuSet, topology: &Topology) -> (Self, DatabasePlace) {
-        let own = |cpus: CpuSet| DatabasePlace { cpus, beside_generator: false };
+    /// Makes room for companions, such as "the database", by the rules at the top of this file: each has CPUs of its own where there
+    /// are enough, and the generator may have a core less for each. Their places are in the order of `names`.
+    pub fn with_companions(
+        self,
+        names: &[&str],
+        allowed: &CpuSet,
+        topology: &Topology,
+    ) -> (Self, Vec<CompanionPlace>) {
         let used = topology.with_siblings(&self.server.union(&self.generator));
-        let unused = allowed.difference(&used);
         // CPU 0 was left to the system on purpose.
-        let unused = unused.difference(&topology.with_siblings(&CpuSet::from_iter([0])));
-        if !unused.is_empty() {
-            return (self, own(unused));
+        let unused = allowed.difference(&used).difference(&topology.with_siblings(&CpuSet::from_iter([0])));
+        let mut unused = topology.cores(&unused);
+        let (mut isolation, mut notes, mut lent) = (self, Vec::new(), Vec::new());
+        for (done, name) in names.iter().enumerate() {
+            let share = unused.len().div_ceil(names.len() - done);
+            let own = unused.drain(..share).fold(CpuSet::new(), |all, core| all.union(&core.cpus));
+            lent.push(if own.is_empty() { isolation.lend(name, topology, &mut notes) } else { Some(own) });
         }
+        let beside = || CompanionPlace { cpus: isolation.generator.clone(), beside_generator: true };
+        let own = |cpus| CompanionPlace { cpus, beside_generator: false };
+        let places = lent.into_iter().map(|cpus| cpus.map_or_else(beside, own)).collect();
+        (isolation, places)
+    }
+
+    /// Takes the generator's last core for a companion, if it has two or more, and notes that.
+    fn lend(&mut self, name: &str, topology: &Topology, notes: &mut Vec<String>) -> Option<CpuSet> {
         let cores = topology.cores(&self.generator);
-        let whole = self.separation == Separation::Cores;
-        match cores.as_slice() {
-            [rest @ .., last] if whole && !rest.is_empty() => {
-                let generator = rest.iter().flat_map(|core| core.cpus.iter()).collect();
-                let notes = vec![format!("CPUs {} left to the database", last.cpus)];
-                (describe(self.server, generator, topology, notes), own(last.cpus.clone()))
-            }
-            _ => {
-                let cpus = self.generator.clone();
-                (self, DatabasePlace { cpus, beside_generator: true })
-            }
+        let [rest @ .., last] = cores.as_slice() else { return None };
+        if self.separation != Separation::Cores || rest.is_empty() {
+            return None;
         }
+        let generator = rest.iter().flat_map(|core| core.cpus.iter()).collect();
+        notes.push(format!("CPUs {} left to {name}", last.cpus));
+        *self = describe(self.server.clone(), generator, topology, notes.clone());
+        Some(last.cpus.clone())
     }
 
     /// The form that is kept in a run's record.
@@ -349,11 +361,46 @@ mod tests {
         ] {
             let split = split(&topology.online(), &topology);
             let server = split.server.clone();
-            let (isolation, place) = split.with_database(&topology.online(), &topology);
+            let (isolation, places) = split.with_companions(&["the database"], &topology.online(), &topology);
+            let [place] = places.as_slice() else { panic!("{places:?}") };
             let found = (isolation.generator.to_string(), place.cpus.to_string(), place.beside_generator);
             assert_eq!(found, (generator.to_owned(), database.to_owned(), beside));
             assert_eq!(isolation.server, server);
             assert!(beside || place.cpus.is_disjoint(&isolation.generator.union(&server)));
+        }
+    }
+
+    /// A database beside the upstream of proxies, as a run of both kinds of contenders needs them.
+    #[test]
+    fn two_companions_share_no_cpu_while_there_are_enough() {
+        for (topology, generator, places) in [
+            (machine(1, 2, 1), "0", ["0", "0"]),
+            // One core can be lent; the second companion runs beside the generator.
+            (machine(1, 3, 1), "0", ["1", "0"]),
+            (machine(1, 6, 1), "0", ["2", "1"]),
+            (machine(1, 16, 1), "1-6", ["8", "7"]),
+            (machine(2, 4, 1), "4-5", ["1-2", "3"]),
+        ] {
+            let split = split(&topology.online(), &topology);
+            let server = split.server.clone();
+            let names = ["the database", "the upstream"];
+            let (isolation, found) = split.with_companions(&names, &topology.online(), &topology);
+            let cpus = [&found[0], &found[1]].map(|place| place.cpus.to_string());
+            assert_eq!(
+                (isolation.generator.to_string(), cpus),
+                (generator.to_owned(), places.map(str::to_owned))
+            );
+            for place in &found {
+                assert_eq!(place.beside_generator, place.cpus == isolation.generator);
+                assert!(place.cpus.is_disjoint(&server));
+            }
+        }
+        let topology = machine(1, 6, 1);
+        let names = ["the database", "the upstream"];
+        let (isolation, _) =
+            split(&topology.online(), &topology).with_companions(&names, &topology.online(), &topology);
+        for note in ["CPUs 2 left to the database", "CPUs 1 left to the upstream"] {
+            assert!(isolation.statement.contains(note), "{}", isolation.statement);
         }
     }
 

@@ -2,9 +2,10 @@
 //! system, and a probe of its speed.
 //!
 //! Invariants
-//! - It only looks, but for four named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
-//!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]) and
-//!   control groups ([`group::Group`]), whose members the kernel ends when it is told so. It sends no signal.
+//! - It only looks, but for five named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
+//!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]), a mount
+//!   that one thread alone sees and that ends with it ([`tracepoint::number`]), and control groups
+//!   ([`group::Group`]), whose members the kernel ends when it is told so. It sends no signal.
 //! - What the kernel does not tell is absent, never zero in its place, except where a field says so.
 //! - Files under `/proc` and `/sys` are read at the edge; what they mean is decided by pure functions on
 //!   their text.
@@ -34,4 +35,5 @@ pub mod snapshot;
 pub mod system;
 mod text;
 pub mod topology;
+pub mod tracepoint;
 pub mod window;

@@ -13,6 +13,9 @@ use procfs::process::FDTarget;
 use crate::cpuset::CpuSet;
 use crate::process::{Process, ancestors, scan_trees};
 
+/// Most servers that are named to somebody who may have meant one of them.
+const MOST_NAMED: usize = 4;
+
 /// The server at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -64,6 +67,15 @@ pub enum Unseen {
     },
 }
 
+/// Where somebody listens instead of at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// At the same port of another address.
+    Address(SocketAddr),
+    /// At other ports, where the user's own servers do: their programs and ports, ascending by port.
+    Ports(Vec<(String, u16)>),
+}
+
 /// A socket that listens.
 #[derive(Clone, Copy, Debug)]
 struct Listening {
@@ -78,8 +90,7 @@ struct Listening {
 /// When it is not on this machine, or cannot be seen from here.
 pub fn find(address: SocketAddr) -> Result<Found, Unseen> {
     let (ip, port) = (address.ip().to_canonical(), address.port());
-    // A socket can be bound to an address of this machine only (bind(2), EADDRNOTAVAIL).
-    if UdpSocket::bind((ip, 0)).is_err() {
+    if !is_ours(ip) {
         return Err(Unseen::Elsewhere { address: ip });
     }
     let listening = listening();
@@ -99,11 +110,54 @@ pub fn find(address: SocketAddr) -> Result<Found, Unseen> {
     Ok(describe(&own))
 }
 
+/// Where somebody listens on this machine whom a user may have meant who asked at `address`, where nobody does; `None` where somebody
+/// does, where the address is of another machine, and where nobody is to be seen or so many that naming them would not help.
+pub fn instead_of(address: SocketAddr) -> Option<Instead> {
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+    let listening = listening();
+    if !is_ours(address.ip()) || !reached(&listening, address).is_empty() {
+        return None;
+    }
+    if let Some(other) = at_port(&listening, address.port()) {
+        return Some(Instead::Address(other));
+    }
+    let addresses = reachable(&listening, address, rustix::process::getuid().as_raw());
+    if addresses.len() > MOST_NAMED {
+        return None;
+    }
+    let named = |at: SocketAddr| Some((find(at).ok()?.name().to_owned(), at.port()));
+    let ports: Vec<(String, u16)> = addresses.into_iter().filter_map(named).collect();
+    (!ports.is_empty()).then_some(Instead::Ports(ports))
+}
+
 impl Found {
     /// The name of the program: that of its first process.
     pub fn name(&self) -> &str {
         self.processes.first().map_or("", |process| process.name.as_str())
     }
+}
+
+/// Whether an address is one of this machine's: a socket can be bound to no other (bind(2), EADDRNOTAVAIL).
+fn is_ours(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
+}
+
+/// Where the first socket that listens on `port` is reached; one that is bound to all addresses, at loopback.
+fn at_port(listening: &[Listening], port: u16) -> Option<SocketAddr> {
+    let socket = listening.iter().find(|socket| socket.address.port() == port)?;
+    let ip = match socket.address.ip().to_canonical() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// Where sockets of the user `uid` are reached at the address that was asked, by port.
+fn reachable(listening: &[Listening], asked: SocketAddr, uid: u32) -> BTreeSet<SocketAddr> {
+    let own = listening.iter().filter(|socket| socket.uid == uid);
+    let at = own.map(|socket| SocketAddr::new(asked.ip(), socket.address.port()));
+    at.filter(|at| !reached(listening, *at).is_empty()).collect()
 }
 
 /// All sockets that listen in this network namespace.
@@ -216,6 +270,33 @@ mod tests {
             let found = reached(&listening, address.parse().expect(address));
             assert_eq!(found.iter().map(|socket| socket.inode).collect::<Vec<_>>(), expected, "{address}");
         }
+    }
+
+    #[test]
+    fn who_listens_at_the_port_or_at_the_address_is_told_instead() {
+        let listening = [socket("[::1]:80", 1), socket("[::]:81", 2), socket("127.0.0.1:82", 3)];
+        let other = |port| at_port(&listening, port).map(|address| address.to_string());
+        assert_eq!(
+            [80, 81, 82, 83].map(other),
+            [Some("[::1]:80"), Some("[::1]:81"), Some("127.0.0.1:82"), None].map(|at| at.map(str::to_owned))
+        );
+        let at = |asked: &str, uid| {
+            let found = reachable(&listening, asked.parse().expect(asked), uid);
+            found.iter().map(SocketAddr::port).collect::<Vec<_>>()
+        };
+        assert_eq!((at("127.0.0.1:9", 0), at("[::1]:9", 0)), (vec![81, 82], vec![80, 81]));
+        assert!(at("127.0.0.1:9", 1).is_empty(), "another user's");
+    }
+
+    #[test]
+    fn a_listener_at_another_address_is_told_to_who_asks_in_vain() {
+        let listener = TcpListener::bind("[::1]:0").expect("a port");
+        let there = listener.local_addr().expect("bound");
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, there.port()));
+        assert_eq!(instead_of(asked), Some(Instead::Address(there)));
+        assert_eq!(instead_of(there), None, "somebody is there");
+        let elsewhere: SocketAddr = "192.0.2.1:80".parse().expect("an address");
+        assert_eq!(instead_of(elsewhere), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(crate) fn ancestors(pid: u32) -> Vec<u32> {
 }
 
 /// `roots` and all processes below them, ascending, each once.
-pub(crate) fn scan_trees(roots: &[u32]) -> Vec<Process> {
+pub fn scan_trees(roots: &[u32]) -> Vec<Process> {
     trees(&scan(), roots)
 }
 

@@ -1,6 +1,7 @@
 //! Stands in for the `assay` program in this crate's tests: the real supervisor, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit supervise …`, `testkit hold-netns LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
-//! `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until it is killed.
+//! with programmed misbehaviour. `testkit supervise …`, `testkit hold-netns LINK QUEUES`, `testkit load …`, `testkit serve MODE`,
+//! `testkit agent`, which is an agent of version 1.0.0, and `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until
+//! it is killed.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -15,6 +16,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use assay_lab::generator::CONNECTED;
+use assay_lab::hosts::agent::{self, AgentPart};
 use assay_lab::supervisor::{self, Supervised, SupervisorOptions};
 use assay_model::load::{
     Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, WindowCounts,
@@ -43,17 +45,30 @@ fn main() {
             serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
         }
         Some("own") => own(arguments),
-        _ => panic!("supervise, hold-netns, load, serve or own"),
+        Some("agent") => {
+            let words: Vec<String> = arguments.map(|word| word.into_string().expect("text")).collect();
+            let part = match &words[..] {
+                [] => AgentPart::Outer,
+                [_, parent, _, work] => {
+                    AgentPart::Inner { parent: parent.parse().expect("a process"), work: work.into() }
+                }
+                other => panic!("{other:?}"),
+            };
+            agent::run(part, "1.0.0").expect("an agent");
+        }
+        _ => panic!("supervise, hold-netns, load, serve, own or agent"),
     }
 }
 
-/// Has a command kept for good, as long as it lives.
+/// Has a command kept for good, as long as it lives, with the folder's `input` and `output` where there are such.
 fn own(mut arguments: impl Iterator<Item = std::ffi::OsString>) {
     let folder = std::path::PathBuf::from(arguments.next().expect("a folder"));
     let mut options = SupervisorOptions::new(folder.join("log"), arguments.collect());
     options.grace = Duration::from_millis(100);
     options.scratch = vec![folder.join("scratch")];
     options.processes = 200;
+    let named = |name: &str| Some(folder.join(name)).filter(|path| path.exists());
+    (options.stdin, options.stdout) = (named("input"), named("output"));
     let assay = std::env::current_exe().expect("this program");
     let mut supervised = Supervised::start(&assay, &options, &folder, []).expect("started");
     println!("started");

@@ -1,5 +1,6 @@
 //! What killed runs left behind. Processes and network namespaces never are: they end with the run, however it ends.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +14,7 @@ use crate::store::{Store, is_own};
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
 pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
 pub(crate) const STORE_PREFIX: &str = "assay-store-";
+const AGENT_PREFIX: &str = "assay-agent-";
 /// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 const RANDOM_CHARACTERS: usize = 6;
@@ -21,13 +23,40 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 
 /// A name in `folder` that nobody has yet, for the supervisor to make.
 pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
+    new_name(folder, SCRATCH_PREFIX)
+}
+
+fn new_name(folder: &Path, prefix: &str) -> PathBuf {
     let random: String =
         rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from).collect();
-    folder.join(format!("{SCRATCH_PREFIX}{random}"))
+    folder.join(format!("{prefix}{random}"))
+}
+
+/// A new folder for an agent in the folder `temporary`, for this user alone.
+pub(crate) fn agent_folder(temporary: &Path) -> std::io::Result<PathBuf> {
+    let folder = new_name(temporary, AGENT_PREFIX);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    Ok(folder)
+}
+
+/// Removes the folders of agents all of whose processes were killed at once.
+pub(crate) fn remove_abandoned_agents(temporary: &Path) {
+    let is_agents =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(AGENT_PREFIX));
+    for folder in unused(&[temporary]).iter().filter(|path| is_agents(path)) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
 }
 
 /// What is left of runs in `store` and, of temporary folders of ours that nobody uses, in the folders `temporary`.
 pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
+    let mut found = unused(temporary);
+    found.extend(store.leftovers());
+    found
+}
+
+/// Temporary folders of ours that nobody uses.
+fn unused(temporary: &[&Path]) -> Vec<PathBuf> {
     let entries = temporary.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let ours = entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
     let mut found: Vec<PathBuf> = ours.map(|entry| entry.path()).filter(|path| is_old(path)).collect();
@@ -35,7 +64,6 @@ pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
         let users = users();
         found.retain(|path| !users.iter().any(|user| user.uses(path)));
     }
-    found.extend(store.leftovers());
     found
 }
 
@@ -48,7 +76,7 @@ pub fn remove(path: &Path) -> std::io::Result<()> {
 }
 
 fn is_ours(name: &str) -> bool {
-    let prefixes = [SCRATCH_PREFIX, CLUSTER_PREFIX, STORE_PREFIX];
+    let prefixes = [SCRATCH_PREFIX, CLUSTER_PREFIX, STORE_PREFIX, AGENT_PREFIX];
     let random = prefixes.into_iter().find_map(|prefix| name.strip_prefix(prefix));
     random.is_some_and(|text| {
         text.len() == RANDOM_CHARACTERS && text.bytes().all(|b| b.is_ascii_alphanumeric())
@@ -99,7 +127,12 @@ mod tests {
 
     #[test]
     fn only_names_of_ours_are_ours() {
-        assert!(["assay-scratch-a1B2c3", "assay-pg-a1B2c3", "assay-store-a1B2c3"].into_iter().all(is_ours));
+        assert!(
+            ["scratch", "pg", "store", "agent"]
+                .map(|what| format!("assay-{what}-a1B2c3"))
+                .iter()
+                .all(|name| is_ours(name))
+        );
         for name in
             ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"]
         {

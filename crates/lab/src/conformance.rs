@@ -1,22 +1,24 @@
-//! Contenders asked for the rules of HTTP/1.1 and of the test types they answer, each in a process of its own life that is
-//! never measured.
+//! Contenders asked for the rules of HTTP/1.1 and of the test types they answer, or for those of HTTP/2, each in a process of its
+//! own life that is never measured.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http};
+use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http, of_http2};
 use assay_host::cpuset::CpuSet;
 use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
+use assay_model::protocol::Protocol;
 use assay_model::record::{NotRun, Stage};
 use assay_model::workload::{RequestKind, Workload};
 use assay_tls::Client;
 use jiff::Timestamp;
 
 use crate::contender::before::Commands;
-use crate::contender::{Preparation, Server, StartOrder, Tools};
+use crate::contender::{Preparation, Server, StartOrder, Tools, Upstream};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
+use crate::hosts::away::Away;
 use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
@@ -42,6 +44,8 @@ pub struct Inquiry {
     pub cpus: CpuSet,
     /// Where databases come from, where workloads need them; of each kind one.
     pub databases: Vec<Source>,
+    /// What is started behind proxies; needed only where one is asked.
+    pub upstream: Option<Upstream>,
     /// The programs to start.
     pub tools: Tools,
 }
@@ -55,12 +59,14 @@ pub struct Asked {
     pub workloads: Vec<Workload>,
     /// Who asks one that runs already and is asked over TLS.
     pub client: Option<Client>,
+    /// Whether it is asked for the rules of HTTP/2, and in it.
+    pub http2: bool,
 }
 
 /// Names of every rule that there is, in the suite's order.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let types = TestType::ALL.into_iter().flat_map(TestType::rules);
-    of_http().chain(types).map(|rule| rule.id)
+    of_http().chain(of_http2()).chain(types).map(|rule| rule.id)
 }
 
 /// Asks one server after the other; `told` hears what came of each as soon as it is known. Logs stay in `store` only where
@@ -166,7 +172,7 @@ impl Inquiry {
     fn server(
         &self,
         place: &Place<'_>,
-        Asked { subject, workloads, client }: &Asked,
+        Asked { subject, workloads, client, http2 }: &Asked,
         observer: &mut dyn Observer,
     ) -> Result<CheckedServer, LabError> {
         let Place { link, folder, stop, .. } = *place;
@@ -175,13 +181,16 @@ impl Inquiry {
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
+            away: None,
             link,
             cpus: &self.cpus,
             log: folder.log(&subject.identity.name, "check"),
             workloads: workloads.iter().filter(|w| missing.is_none() || w.database.is_none()).collect(),
             database: database.and_then(|supplied| supplied.as_ref().ok()),
+            upstream: self.upstream.as_ref(),
             tls: place.tls.as_ref().filter(|_| matches!(subject.launch, Launch::Process(_))),
             client: client.as_ref(),
+            http2: *http2,
             commands: &Commands::default(),
             only: &self.only,
             pace: Pace::Full,
@@ -196,11 +205,12 @@ impl Inquiry {
             Ok(conformance) => (Some(conformance), None),
             Err(reason) => (None, Some(reason)),
         };
-        let path = inspection.path().to_owned();
+        let (path, protocol) = (inspection.path().to_owned(), inspection.protocol());
         let mut server = CheckedServer {
             name: subject.identity.name.clone(),
             title: subject.identity.title.clone(),
             path,
+            protocol,
             not_run,
             conformance,
         };
@@ -218,7 +228,7 @@ fn prepare(
     stop: &Stop,
 ) -> Result<(), NotRun> {
     let Launch::Process(process) = &subject.launch else { return Ok(()) };
-    let preparation = Preparation { tools, process, work, stop };
+    let preparation = Preparation { tools, away: None, process, work, stop };
     observer.notice(&Event::Probing { contender: &subject.identity.name });
     preparation.needs()?;
     let Some(build) = &process.build else { return Ok(()) };
@@ -230,6 +240,8 @@ fn prepare(
 pub(crate) struct Inspection<'a> {
     /// The programs to start.
     pub tools: &'a Tools,
+    /// The other host on which it is to live; absent for this one.
+    pub away: Option<&'a Away>,
     /// What joins it and us.
     pub link: &'a Link,
     /// CPUs of the server.
@@ -240,10 +252,14 @@ pub(crate) struct Inspection<'a> {
     pub workloads: Vec<&'a Workload>,
     /// The database, where there is one.
     pub database: Option<&'a Supplied>,
+    /// What is started behind it if it is a proxy.
+    pub upstream: Option<&'a Upstream>,
     /// What it is to serve with, where it is asked over TLS.
     pub tls: Option<&'a RunTls>,
     /// Who asks one that runs already and is asked over TLS.
     pub client: Option<&'a Client>,
+    /// Whether it is asked for the rules of HTTP/2, and in it.
+    pub http2: bool,
     /// Runs what the workloads want to be run before them.
     pub commands: &'a Commands,
     /// Names of the only rules to ask for; empty for all.
@@ -261,7 +277,14 @@ impl Inspection<'_> {
         subject: &Subject,
         observer: &mut dyn Observer,
     ) -> Result<Conformance, NotRun> {
-        let own: Vec<Workload> = self.workloads.iter().map(|workload| subject.asked(workload)).collect();
+        // The rules are those of HTTP, and no call of gRPC is answered in HTTP/1.1.
+        let of_http = self.workloads.iter().filter(|workload| !workload.grpc);
+        let own: Vec<Workload> = of_http.map(|workload| subject.asked(workload)).collect();
+        if own.is_empty() && !self.workloads.is_empty() {
+            let remedy = Some("measure it: assay run -w grpc".to_owned());
+            let reason = "it speaks gRPC alone, and the rules are those of HTTP".to_owned();
+            return Err(NotRun { stage: Stage::Answer, reason, remedy, log_tail: Vec::new() });
+        }
         let inspection = Inspection { workloads: own.iter().collect(), log: self.log.clone(), ..*self };
         inspection.inspect_as_it_is(subject, observer)
     }
@@ -272,6 +295,10 @@ impl Inspection<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Conformance, NotRun> {
         observer.notice(&Event::Checking { contender: &subject.identity.name });
+        if let (true, Launch::Running { authority, .. }) = (self.http2, &subject.launch) {
+            // Whether it speaks HTTP/2 at all is the first of the rules.
+            return self.ask(authority);
+        }
         let server = Server::start(subject, &self.start_order())?;
         let asked = self.ask(&server.authority);
         server.stop(self.link)?;
@@ -298,7 +325,13 @@ impl Inspection<'_> {
             Some(client) => target.secured(client.clone()),
             None => target,
         };
+        let target = if self.http2 { target.over_http2() } else { target };
         ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
+    }
+
+    /// What it is asked over.
+    fn protocol(&self) -> Protocol {
+        Protocol::of(self.http2, self.asker().is_some())
     }
 
     /// Who asks, where that is over TLS.
@@ -344,6 +377,9 @@ impl Inspection<'_> {
     fn rules(&self) -> Vec<&'static Rule> {
         let types = self.routes().into_iter().flat_map(|route| route.kind.rules());
         let wanted = |rule: &&Rule| self.only.is_empty() || self.only.iter().any(|name| name == rule.id);
+        if self.http2 {
+            return of_http2().filter(wanted).collect();
+        }
         let http = of_http().filter(|_| !self.speaks_only_websocket());
         http.chain(types).filter(wanted).collect()
     }
@@ -351,13 +387,16 @@ impl Inspection<'_> {
     fn start_order(&self) -> StartOrder<'_> {
         StartOrder {
             tools: self.tools,
+            away: self.away,
             link: self.link,
             user: None,
+            protocol: self.protocol(),
             tls: self.tls,
             client: self.asker(),
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),
+            upstream: self.upstream,
             workloads: self.workloads.iter().map(|workload| (*workload).clone()).collect(),
             commands: self.commands,
             stop: self.stop,

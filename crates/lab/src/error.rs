@@ -6,6 +6,8 @@ use assay_model::record::{RECORD_SCHEMA, Record};
 use assay_verdict::Ending;
 use thiserror::Error;
 
+use crate::hosts::session::HostError;
+
 /// Exit statuses of the program: the one table that scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -23,7 +25,7 @@ pub enum Exit {
     ContenderFailed = 10,
     /// A contender answered wrongly.
     WrongAnswer = 11,
-    /// A result is void, and `--strict` was given.
+    /// A result is void, and `--strict` was given; or one of several generators of a load was lost.
     Void = 12,
     /// No contender keeps the objective at any rate.
     OutOfReach = 13,
@@ -37,6 +39,13 @@ impl Exit {
     /// The status as a number for the operating system.
     pub fn code(self) -> u8 {
         self as u8
+    }
+
+    /// The status with this number, of a command of ours that failed.
+    pub fn of_code(code: u8) -> Option<Self> {
+        let failures =
+            [Self::Bug, Self::Usage, Self::NothingSelected, Self::MachineUnfit, Self::ContenderFailed];
+        failures.into_iter().find(|exit| exit.code() == code)
     }
 }
 
@@ -84,6 +93,9 @@ pub enum LabError {
         /// Folders that were tried.
         looked_in: String,
     },
+    /// Another host cannot do what is needed of it.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// TLS of the run could not be set up.
     #[error(transparent)]
     Tls(#[from] assay_tls::TlsError),
@@ -220,9 +232,11 @@ impl LabError {
             | Self::Unreadable(_)
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
-            Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) | Self::Tls(_) => {
-                Exit::MachineUnfit
-            }
+            Self::StoreNotWritable { .. }
+            | Self::Machine { .. }
+            | Self::Link(_)
+            | Self::Tls(_)
+            | Self::Host(_) => Exit::MachineUnfit,
             Self::Unsaved { cause, .. } => cause.exit(),
             Self::Bug(_) => Exit::Bug,
         }

@@ -5,6 +5,7 @@
 
 mod asked;
 mod foreign;
+mod hosts;
 mod load;
 mod on_request;
 mod own;
@@ -22,6 +23,7 @@ use assay_host::names;
 use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
+use assay_model::protocol::Protocol;
 use assay_model::workload::Workload;
 use assay_verdict::Times;
 use thiserror::Error;
@@ -34,6 +36,8 @@ use crate::url::Url;
 
 pub(crate) use asked::{load_of, whole_seconds};
 pub use foreign::{FOREIGN, foreign};
+pub use hosts::Hosts;
+use hosts::Surroundings;
 pub use load::{Load, LoadGenerator, Sessions, Site};
 pub use on_request::{CONNECTED, Generator};
 pub use own::{KernelEngine, Own};
@@ -60,6 +64,8 @@ pub struct LoadOrder<'a> {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,
+    /// What is spoken.
+    pub protocol: Protocol,
     /// When requests are issued.
     pub arrival: Arrival,
     /// Load before the window, in seconds.
@@ -70,6 +76,10 @@ pub struct LoadOrder<'a> {
     pub timeout_s: f64,
     /// CPUs of its threads, as a kernel list.
     pub cpus: &'a str,
+    /// Processes among which the load and the CPUs are divided.
+    pub generators: u32,
+    /// The hosts from which it comes, whose CPUs are in their lab file; absent for this one.
+    pub hosts: Option<&'a Hosts>,
     /// Seed of its random choices.
     pub seed: u64,
     /// Its end of the wire, where it brings the user-space stack; absent for the kernel's.
@@ -113,16 +123,17 @@ impl LoadOrder<'_> {
         arguments.extend(self.address().into_iter().flat_map(|a| ["--at".into(), a.to_string().into()]));
         let rest = [
             ("-c", self.connections.to_string()),
-            ("--pipeline", self.pipeline.to_string()),
+            (if self.protocol.is_http2() { "--streams" } else { "--pipeline" }, self.pipeline.to_string()),
             ("--warmup", seconds(self.warmup_s)),
             match self.window {
                 Span::Seconds(length) => ("-d", seconds(length)),
                 Span::Requests(n) => ("-n", n.to_string()),
             },
             ("--timeout", seconds(self.timeout_s)),
-            ("--cpus", self.cpus.to_owned()),
-            ("--seed", self.seed.to_string()),
         ];
+        // Those of other hosts are in their lab file.
+        let cpus = self.hosts.is_none().then(|| ("--cpus", self.cpus.to_owned()));
+        let seed = [("--seed", self.seed.to_string())];
         let open = match self.arrival {
             Arrival::Closed => None,
             Arrival::Constant { per_second } => Some(("constant", per_second)),
@@ -131,8 +142,15 @@ impl LoadOrder<'_> {
         let open = open
             .into_iter()
             .flat_map(|(model, rate)| [("-r", rate.to_string()), ("--arrival", model.to_owned())]);
-        let all = rest.into_iter().chain(open);
+        let all = rest.into_iter().chain(cpus).chain(seed).chain(open);
         arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
+        if self.generators > 1 {
+            arguments.extend(["--generators".into(), self.generators.to_string().into()]);
+        }
+        arguments.extend(self.hosts.iter().flat_map(|hosts| ["--lab".into(), hosts.file.clone().into()]));
+        if self.protocol.is_http2() {
+            arguments.extend(["--http".into(), "2".into()]);
+        }
         arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
         if let Some(file) = self.authority {
             arguments.extend(["--cacert".into(), file.into(), "--server-name".into(), SERVER_NAME.into()]);
@@ -153,6 +171,7 @@ impl LoadOrder<'_> {
         let mut options = SupervisorOptions::new(log, vec![tools.assay.clone().into()]);
         options.command.extend(self.to_arguments());
         (options.side, options.cpus) = (link.generator_side(), self.cpus.parse().ok());
+        options.grace = Hosts::grace(self.hosts, options.grace);
         options
     }
 
@@ -183,8 +202,10 @@ impl LoadOrder<'_> {
     ) -> Result<LoadReport, LoadError> {
         let log = work.join("load.log");
         let options = self.options(tools, link, log.clone());
-        let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN;
-        let job = Job { tools, options, work, timeout, most_bytes: MOST_REPORT_BYTES, is_weighed: false };
+        let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN + Hosts::patience(self.hosts);
+        let surroundings = Surroundings::of(self.hosts, work);
+        let most_bytes = MOST_REPORT_BYTES;
+        let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
         let output = job.run(wanted)?;
         // Whatever its status says about the answers: a whole report is a report.
         read_report(&output.stdout).map_err(|problem| {
@@ -229,11 +250,14 @@ mod tests {
             workload: Path::new("/tmp/hello.json"),
             connections: 64,
             pipeline: 1,
+            protocol: Protocol::H1,
             arrival: Arrival::Closed,
             warmup_s: 0.1,
             window: Span::Seconds(1.0),
             timeout_s: 5.0,
             cpus: "0-1",
+            generators: 1,
+            hosts: None,
             seed: 7,
             stack: None,
             authority: None,
@@ -259,6 +283,16 @@ mod tests {
         order = LoadOrder { arrival: Arrival::Closed, stack: Some(&end), window: Span::Requests(1), ..order };
         let wanted = closed.replace("-d 1s", "-n 1") + " --stack user --wire ring:/x";
         assert_eq!(words(&order), wanted);
+        order = LoadOrder { stack: None, generators: 3, ..order };
+        assert!(words(&order).ends_with(" --generators 3"));
+        let folder = tempfile::tempdir().expect("folder");
+        let box1 = toml::from_str("name = \"box1\"\ntransport = \"ssh\"").expect("a host");
+        let hosts = Hosts::write(&[box1], folder.path()).expect("written");
+        order = LoadOrder { hosts: hosts.as_ref(), generators: 1, ..order };
+        assert!(words(&order).ends_with("/generators.toml") && !words(&order).contains("--cpus"));
+        order = LoadOrder { hosts: None, generators: 3, ..order };
+        order = LoadOrder { protocol: Protocol::H2c, pipeline: 8, stack: None, ..order };
+        assert!(words(&order).contains(" --streams 8 ") && words(&order).ends_with(" --http 2"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::experiment::Cell;
 use assay_model::generator_window::GeneratorWindow;
+use assay_model::profile::{Owner, Profile, Refused};
 use assay_model::record::{Entry, GeneratorEntry, LeftOut, Measurement, NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
@@ -19,8 +20,8 @@ use crate::plan::RunPlan;
 use crate::prediction::Prediction;
 
 /// What there is to be told about: the targets of all events, which `ASSAY_LOG` names.
-pub const TOPICS: [&str; 8] =
-    ["design", "contender", "warmup", "settle", "window", "rounds", "stop", "remedy"];
+pub const TOPICS: [&str; 9] =
+    ["design", "contender", "warmup", "settle", "window", "profile", "rounds", "stop", "remedy"];
 
 /// How the run is designed.
 pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
@@ -99,6 +100,11 @@ pub(crate) fn warmed_up(contender: &str, warmup: &Warmup, slice_s: f64, is_known
     debug!(target: "warmup", ?rates, "{contender} on {workload}, slice by slice");
 }
 
+/// It is known how long a contender takes after a rest.
+pub(crate) fn recovers(contender: &str, after_s: f64) {
+    info!(target: "warmup", "{contender} has {after_s} s of load before its turns in a cell, as it takes that long after a rest");
+}
+
 /// A contender is to be under load for another time before a turn counts.
 pub(crate) fn settles(contender: &str, cell: &Cell, before: Nanos, now: Nanos) {
     let [before, now] = [before, now].map(|it| Duration::from_nanos(it.0));
@@ -115,6 +121,17 @@ pub(crate) fn measured(contender: &str, window: &Measurement) {
         load.checks.iter().filter(|check| check.outcome != CheckOutcome::Pass)
     {
         info!(target: "window", ?outcome, ?evidence, "{contender} at {cell}: {rule}");
+    }
+}
+
+/// It was looked where a server's time goes.
+pub(crate) fn profiled(contender: &str, profile: &Profile) {
+    let Profile { cell, sampled, traced, refused, .. } = profile;
+    let (samples, calls) =
+        (sampled.samples_of(Owner::Server), traced.as_ref().map(|traced| traced.calls.len()));
+    debug!(target: "profile", samples, lost = sampled.lost, calls, "{contender} at {cell}");
+    for Refused { what, why } in refused {
+        info!(target: "profile", ?what, "{contender} at {cell}: {why}");
     }
 }
 

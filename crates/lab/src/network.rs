@@ -12,8 +12,14 @@ use assay_model::setting::Setting;
 
 use crate::error::LabError;
 use crate::plan::RunPlan;
-use crate::subject::{Launch, Subject};
+use crate::subject::{Launch, Process, Subject};
 use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
+
+/// Why one that is not set up for HTTP/2 is not run over it.
+const WITHOUT_HTTP2: &str = "it is not set up for HTTP/2 here";
+/// How that is mended.
+const SET_UP_HTTP2: &str = "where it speaks HTTP/2, name h2c (without TLS), h2 (over TLS) or both as http2 in its contender.toml; it finds \
+                            what it is to speak in $PROTOCOL";
 
 /// How several workers are made one.
 const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
@@ -108,17 +114,21 @@ impl ProvisionedSetting {
     pub(crate) fn closed_to(&self, subject: &Subject, isolation: &Isolation) -> Option<NotRun> {
         let queues = usize::from(self.queues(subject, isolation));
         let has_rate_or_loss = matches!(self.link.spec(), Spec::Veth(cable) if !cable.is_plain());
+        if let Launch::Process(process) = &subject.launch
+            && let Some((reason, remedy)) = self.unspoken(process)
+        {
+            return Some(needs(reason, remedy));
+        }
         let (reason, remedy) = match &subject.launch {
-            Launch::Process(process)
-                if self.setting.protocol.is_secured() && process.run.tls_arguments.is_none() =>
-            {
-                (WITHOUT_TLS, SET_UP_TLS)
-            }
             Launch::Running { .. } if !self.is_loopback() => {
                 ("it runs already, outside this network", "let assay start it: --cmd")
             }
             Launch::Process(process) if process.container.is_some() && !self.is_kernels() => (
                 "it runs in a container, into which nothing can be preloaded from outside",
+                "measure it on the kernel's stack",
+            ),
+            Launch::Process(_) if subject.is_proxy() && !self.is_kernels() => (
+                "it is a proxy, and the user-space stack makes no connections to an upstream",
                 "measure it on the kernel's stack",
             ),
             Launch::Process(_) if queues > 1 && has_rate_or_loss => (
@@ -139,8 +149,18 @@ impl ProvisionedSetting {
             ),
             Launch::Running { .. } | Launch::Process(_) => return None,
         };
-        let (reason, remedy) = (reason.to_owned(), Some(remedy.to_owned()));
-        Some(NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() })
+        Some(needs(reason, remedy))
+    }
+
+    /// Why a program is not set up for what is spoken here, if so, and how that is mended.
+    fn unspoken(&self, process: &Process) -> Option<(&'static str, &'static str)> {
+        let protocol = self.setting.protocol;
+        if protocol.is_secured() && process.run.tls_arguments.is_none() {
+            return Some((WITHOUT_TLS, SET_UP_TLS));
+        }
+        // Who answers a workload of calls speaks gRPC.
+        let is_set_up = protocol.is_grpc() || !protocol.is_http2() || process.run.http2.contains(&protocol);
+        (!is_set_up).then_some((WITHOUT_HTTP2, SET_UP_HTTP2))
     }
 
     /// Whether all queues must be one process's.
@@ -152,6 +172,11 @@ impl ProvisionedSetting {
     fn is_loopback(&self) -> bool {
         self.setting.network.is_none_or(|network| network.wire() == Wire::Loopback)
     }
+}
+
+fn needs(reason: &str, remedy: &str) -> NotRun {
+    let (reason, remedy) = (reason.to_owned(), Some(remedy.to_owned()));
+    NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() }
 }
 
 /// Workers that a server starts at most: one for each of its CPUs.
@@ -235,6 +260,34 @@ mod tests {
             process.run.tls_arguments = None;
         }
         assert_eq!(reason(&own).as_deref(), Some(WITHOUT_TLS));
+    }
+
+    #[test]
+    fn over_http2_only_those_take_part_that_are_set_up_for_it() {
+        let isolation = isolation("0", "1");
+        let mut own = subject(false, false);
+        let reason = |subject: &Subject, protocol| {
+            let setting = Setting { network: None, protocol };
+            let provisioned = ProvisionedSetting { setting, ..provisioned("kernel/loopback") };
+            provisioned.closed_to(subject, &isolation).map(|why| why.reason)
+        };
+        for protocol in [Protocol::H2c, Protocol::H2] {
+            assert_eq!(reason(&own, protocol), None, "a command finds the protocol in the environment");
+        }
+        if let Launch::Process(process) = &mut own.launch {
+            process.run.http2 = vec![Protocol::H2];
+        }
+        assert_eq!(reason(&own, Protocol::H2), None);
+        assert_eq!(reason(&own, Protocol::Grpc), None, "its workloads tell");
+        assert_eq!(reason(&own, Protocol::H2c).as_deref(), Some(WITHOUT_HTTP2));
+    }
+
+    #[test]
+    fn a_proxy_stays_on_the_kernels_stack() {
+        let (proxy, isolation) = (subject(false, false).as_proxy(), isolation("0", "1"));
+        let reason = |network| provisioned(network).closed_to(&proxy, &isolation).map(|why| why.reason);
+        assert_eq!(reason("kernel/loopback"), None);
+        assert!(reason("user/ring").is_some_and(|reason| reason.contains("no connections to an upstream")));
     }
 
     #[test]

@@ -98,7 +98,16 @@ impl RunPlan {
         let host = assay_host::facts::facts();
         let latest = store.ids().into_iter().rev().take(MOST_RUNS);
         let records = latest.filter_map(|id| store.open(&id).ok());
-        records.filter(move |record| is_alike(record, &host, &self.isolation))
+        records
+            .filter(move |record| is_alike(record, &host, &self.isolation) && self.is_on_the_hosts_of(record))
+    }
+
+    /// Whether a record is of a run with servers and generators on the hosts that this one is to have.
+    fn is_on_the_hosts_of(&self, record: &Record) -> bool {
+        let servers = record.server_host.iter().map(|host| &host.name);
+        let generators = record.generator_hosts.iter().map(|host| &host.name);
+        servers.eq(self.server_host.iter().map(|host| &host.name))
+            && generators.eq(self.generator_hosts.iter().map(|host| &host.name))
     }
 
     /// Turns in each cell of a round that takes so long.

@@ -5,12 +5,15 @@ use assay_link::Spec;
 use assay_model::database::DatabaseKind;
 use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
+use assay_model::lab::LabHost;
 use assay_model::network::{Network, Stack};
+use assay_model::protocol::Protocol;
 use assay_model::record::{LeftOut, Program};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
 use crate::catalogue::{self, Catalogue};
+use crate::contender::Upstream;
 use crate::database::Source;
 use crate::error::LabError;
 use crate::generator::{LoadGenerator, foreign, load_of};
@@ -30,6 +33,10 @@ pub struct RunPlan {
     pub subjects: Vec<Subject>,
     /// The CPUs that serve and those that generate load.
     pub isolation: Isolation,
+    /// The other host on which servers are to live; absent for this one.
+    pub server_host: Option<LabHost>,
+    /// The hosts from which load is to come; none where it comes from this one.
+    pub generator_hosts: Vec<LabHost>,
     /// What is to join servers and generator.
     pub link: Spec,
     /// Seed of every random choice.
@@ -42,6 +49,8 @@ pub struct RunPlan {
     pub tools: Tools,
     /// Where the database comes from; needed only where a workload does ([`database_of`]).
     pub database: Option<Source>,
+    /// What is started behind proxies; needed only where one takes part.
+    pub upstream: Option<Upstream>,
     /// The command that was typed to be run before every workload, in the place of its own.
     pub before: Option<String>,
     /// Contenders without which the run is pointless: it ends when fewer are left.
@@ -63,8 +72,11 @@ impl Catalogue {
                     found.push(workload.clone());
                 }
                 let named = Measure { workload: workload.name.clone(), ..measure.clone() };
-                let is_of_messages = workload.websocket.is_some();
-                experiment.measures.push(if is_of_messages { named.with_messages() } else { named });
+                experiment.measures.push(match workload.websocket {
+                    Some(_) => named.with_messages(),
+                    None if workload.grpc => named.with_calls(),
+                    None => named,
+                });
             }
         }
         Ok(found)
@@ -113,7 +125,10 @@ impl RunPlan {
         }
         self.check_requests()?;
         self.check_networks()?;
+        self.check_server_host()?;
+        self.check_generator_hosts()?;
         self.check_generators()?;
+        self.check_generator_processes()?;
         let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
             return Ok(());
@@ -123,36 +138,52 @@ impl RunPlan {
         Err(LabError::NothingSelected { reason })
     }
 
-    /// Whether servers that run already are measured without TLS: what a run secures has a certificate of its own.
-    /// HTTP/1.1 and WebSocket are spoken, each where the workload is made for it.
+    /// Whether messages travel over WebSockets and calls over gRPC, and nothing else does.
     fn check_protocols(&self) -> Result<(), LabError> {
-        let is_of_messages = |name: &str| {
-            let workload = self.workloads.iter().find(|workload| workload.name == name);
-            workload.is_some_and(|workload| workload.websocket.is_some())
-        };
+        let is_of_messages =
+            |name: &str| self.workload(name).is_some_and(|workload| workload.websocket.is_some());
+        let is_of_calls = |name: &str| self.workload(name).is_some_and(|workload| workload.grpc);
         let fault = |cell: &Cell| match cell.protocol {
-            protocol if protocol.is_http2() => {
-                Some("a run speaks HTTP/1.1 and WebSocket; HTTP/2 is for `assay load --http 2`")
-            }
+            protocol if protocol.is_http2() && is_of_messages(&cell.workload) => Some(
+                "its messages travel over WebSockets, which are opened in HTTP/1.1; leave HTTP/2 out, or this workload",
+            ),
             protocol if protocol.is_websocket() && !is_of_messages(&cell.workload) => Some(
                 "its requests are none of WebSocket; write `websocket = \"text\"` into a workload of messages",
             ),
+            protocol if protocol.is_grpc() && !is_of_calls(&cell.workload) => {
+                Some("its requests are no calls of gRPC; write `grpc = true` into a workload of calls")
+            }
             _ => None,
         };
-        let is_socket = |subject: &&Subject| matches!(subject.launch, Launch::Running { scheme, .. } if scheme.is_websocket());
-        if let Some(subject) = self.subjects.iter().find(is_socket) {
-            let problem = "a run opens WebSockets for workloads of messages; write http:// or https://, and -w websocket";
-            return Err(LabError::Argument {
-                given: subject.identity.title.clone(),
-                problem: problem.to_owned(),
-            });
+        let of_scheme = |subject: &Subject| match subject.launch {
+            Launch::Running { scheme, .. } if scheme.is_websocket() => Some(
+                "a run opens WebSockets for workloads of messages; write http:// or https://, and -w websocket",
+            ),
+            Launch::Running { scheme, .. } if scheme.is_grpc() => {
+                Some("a run makes calls for workloads of them; write http://, and -w grpc")
+            }
+            Launch::Running { .. } | Launch::Process(_) => None,
+        };
+        let wrong = |subject: &Subject| Some((of_scheme(subject)?, subject.identity.title.clone()));
+        if let Some((problem, given)) = self.subjects.iter().find_map(wrong) {
+            return Err(LabError::Argument { given, problem: problem.to_owned() });
         }
         let found = self.experiment.cells().into_iter().find_map(|cell| Some((fault(&cell)?, cell.workload)));
         found
             .map_or(Ok(()), |(problem, given)| Err(LabError::Argument { given, problem: problem.to_owned() }))
     }
 
+    /// Whether servers that run already are measured without TLS: what a run secures has a certificate of its own. The scheme h2c says
+    /// what is spoken, so nothing else is.
     fn check_schemes(&self) -> Result<(), LabError> {
+        let is_h2c =
+            |subject: &&Subject| matches!(subject.launch, Launch::Running { scheme: Scheme::H2c, .. });
+        let is_spoken = self.experiment.cells().iter().all(|cell| cell.protocol == Protocol::H2c);
+        if let Some(subject) = self.subjects.iter().find(is_h2c).filter(|_| !is_spoken) {
+            let given = format!("h2c://{}", subject.identity.title);
+            let problem = "h2c:// is HTTP/2 without TLS: add --http 2, or write http://".to_owned();
+            return Err(LabError::Argument { given, problem });
+        }
         let is_secured = self.experiment.is_secured();
         let is_others = |subject: &&Subject| match subject.launch {
             Launch::Running { scheme, .. } => is_secured || scheme == Scheme::Https,
@@ -211,6 +242,53 @@ impl RunPlan {
         }
     }
 
+    /// Whether servers on another host can be measured as is asked: over plain sockets of the kernel's.
+    fn check_server_host(&self) -> Result<(), LabError> {
+        let Some(host) = &self.server_host else { return Ok(()) };
+        let is_joined = |network: &Option<Network>| match network {
+            None => self.link == Spec::Loopback,
+            Some(network) => network.stack() == Stack::Kernel && network.link() == Spec::Loopback,
+        };
+        let fault = if !self.experiment.networks().iter().all(is_joined) {
+            Some("load goes to its address over the network that is there; leave --link and --stack out")
+        } else if self.experiment.is_secured() {
+            Some("certificates do not travel there yet; leave TLS out")
+        } else if self.experiment.profile {
+            Some("servers there cannot be profiled yet; measure them with assay run, without --profile")
+        } else {
+            None
+        };
+        fault.map_or(Ok(()), |problem| {
+            Err(LabError::Argument { given: format!("--server {}", host.name), problem: problem.to_owned() })
+        })
+    }
+
+    /// Whether load can come from other hosts as is asked: from assay's own generator, one on each, that have the hosts for themselves.
+    fn check_generator_hosts(&self) -> Result<(), LabError> {
+        let names: Vec<&str> = self.generator_hosts.iter().map(|host| host.name.as_str()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let experiment = &self.experiment;
+        let too_few = experiment.cells().into_iter().find(|cell| (cell.connections as usize) < names.len());
+        let is_duet = experiment.comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
+        let problem = if self.server_host.is_none() {
+            "the servers need a host of the lab with an address at which load reaches them".to_owned()
+        } else if experiment.generator_processes > 1 {
+            "each host has one generator with all of its CPUs; leave --generators out".to_owned()
+        } else if !experiment.other_generators().is_empty() {
+            "generators of other projects load from this host alone; leave --generator out".to_owned()
+        } else if is_duet {
+            "two servers at once divide the CPUs of the generator, which each host has for one; leave --from out"
+                .to_owned()
+        } else if let Some(cell) = too_few {
+            too_few_connections(cell.connections, names.len())
+        } else {
+            return Ok(());
+        };
+        Err(LabError::Argument { given: format!("--from {}", names.join(",")), problem })
+    }
+
     /// Whether every generator that was asked for has something to do: one that can make none of the loads was asked for by mistake.
     fn check_generators(&self) -> Result<(), LabError> {
         let cells = self.experiment.cells().len();
@@ -220,6 +298,25 @@ impl RunPlan {
                 let (name, LeftOut { cell, reason }) = (generator.name(), first);
                 let problem = format!("{name} {reason} ({cell}); name another generator, or another load");
                 return Err(LabError::Argument { given: name.to_string(), problem });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each process of our own generator has something to do, and none would have to share the far end of a wire.
+    fn check_generator_processes(&self) -> Result<(), LabError> {
+        let processes = self.experiment.generator_processes;
+        if processes <= 1 {
+            return Ok(());
+        }
+        let refused = |problem| Err(LabError::Argument { given: format!("{processes} generators"), problem });
+        for Cell { network, connections, .. } in self.experiment.cells() {
+            if network.is_some_and(|network| network.stack() == Stack::User) {
+                let problem = "the far end of a wire is one process; measure the kernel's stack with one";
+                return refused(problem.to_owned());
+            }
+            if connections < processes {
+                return refused(too_few_connections(connections, processes as usize));
             }
         }
         Ok(())
@@ -305,17 +402,14 @@ impl RunPlan {
     /// suite that sends broken requests is more than that.
     pub(crate) fn is_asked(&self, subject: &Subject) -> bool {
         let started = matches!(subject.launch, Launch::Process(_));
-        self.conformance && started && !self.cells_of(subject).is_empty()
+        // The rules are those of HTTP, of which who speaks gRPC alone need know no more than gRPC does.
+        let is_http = |(_, cell): &(usize, Cell)| !cell.protocol.is_grpc();
+        self.conformance && started && self.cells_of(subject).iter().any(is_http)
     }
 
     /// Servers that are started in one round when all contenders take part.
     pub fn lives_per_round(&self) -> usize {
         self.parts().len()
-    }
-
-    /// Windows in one round when all contenders take part.
-    pub fn windows_per_round(&self) -> usize {
-        self.parts().iter().map(Vec::len).sum()
     }
 
     /// The cells of every life of a round: of everybody who takes part in every setting, those of the longest possible control
@@ -328,7 +422,10 @@ impl RunPlan {
             };
             settings.iter().map(of).filter(|cells| !cells.is_empty()).collect()
         };
-        let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
+        let cells = |subject: &Subject| -> Vec<Cell> {
+            let of = |(_, cell): (usize, Cell)| vec![cell.clone(); if pairs(subject, &cell) { 2 } else { 1 }];
+            self.cells_of(subject).into_iter().flat_map(of).collect()
+        };
         let own = self.subjects.iter().map(cells).filter(|cells| !cells.is_empty()).collect::<Vec<_>>();
         let at_capacity = |cells: &Vec<Cell>| -> Vec<Cell> {
             cells.iter().filter(|cell| cell.offered.is_capacity()).cloned().collect()
@@ -357,6 +454,17 @@ impl RunPlan {
         };
         cells.filter(|(_, cell)| answers(cell)).collect()
     }
+}
+
+/// Whether a window of `cell` has another beside it that goes straight to the upstream: where a proxy is offered a rate, in plain
+/// HTTP/1.1 on both ways.
+pub(crate) fn pairs(subject: &Subject, cell: &Cell) -> bool {
+    subject.is_proxy() && cell.offered.is_rate() && cell.protocol.is_plain()
+}
+
+/// That some of so many generators would have nothing to do.
+fn too_few_connections(connections: u32, generators: usize) -> String {
+    format!("they cannot share {connections} connections; give at least {generators} with -c")
 }
 
 #[cfg(test)]

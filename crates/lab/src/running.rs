@@ -1,7 +1,9 @@
 //! Servers that somebody else runs: which processes of this machine they are, and what they use.
 
+use std::net::SocketAddr;
+
 use assay_host::cpuset::CpuSet;
-use assay_host::listener::{self, Found};
+use assay_host::listener::{self, Found, Instead};
 use assay_host::names;
 use assay_model::running::Running;
 
@@ -24,6 +26,20 @@ pub fn cpus_of(subjects: &[Subject]) -> CpuSet {
         Launch::Process(_) => None,
     });
     found.fold(CpuSet::new(), |all, found| all.union(&found.cpus))
+}
+
+/// What to do where nobody listens at an address, as far as this machine shows whom the user may have meant.
+pub fn instead_of(asked: SocketAddr) -> Option<String> {
+    Some(match listener::instead_of(asked)? {
+        Instead::Address(other) => format!("somebody listens at {other}: write that into the URL"),
+        Instead::Ports(ports) => {
+            let ports = ports.iter().map(|(program, port)| format!("{program} on port {port}"));
+            format!(
+                "start the server, or mend the port: here listen {}",
+                ports.collect::<Vec<_>>().join(", ")
+            )
+        }
+    })
 }
 
 /// What the record keeps of a search.
@@ -52,6 +68,7 @@ mod tests {
         assert!(assay_host::cpuset::allowed().is_subset(&cpus_of(&[subject])));
         let Running::Found { pids, processes, .. } = record(&find(&authority)) else { panic!("not found") };
         assert!(pids == [std::process::id()] && processes >= 1);
+        assert_eq!(instead_of(authority.parse().expect("an address")), None);
         drop(listener);
         let Running::Unseen { why } = record(&find(&authority)) else { panic!("still found") };
         assert!(why.contains("no socket listens"), "{why}");

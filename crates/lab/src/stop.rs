@@ -1,11 +1,25 @@
-//! A person's wish to stop: once to finish what is being measured, twice to stop at once.
+//! What a person wishes while a run goes on: to stop, to stop after the round, to pause.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-/// Counts how often a stop was asked for; clones share the count.
+/// How often whoever waits looks whether a pause is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A person's wishes; clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicUsize>);
+pub struct Stop(Arc<Wishes>);
+
+#[derive(Debug, Default)]
+struct Wishes {
+    /// How often a stop was asked for.
+    requests: AtomicUsize,
+    ends_with_round: AtomicBool,
+    is_paused: AtomicBool,
+    /// Time that was waited in pauses, in nanoseconds.
+    paused_ns: AtomicU64,
+}
 
 impl Stop {
     /// Nobody has asked yet.
@@ -13,18 +27,93 @@ impl Stop {
         Self::default()
     }
 
-    /// Asks once more. Safe to call from a signal handler.
+    /// Asks to stop once more. Safe to call from a signal handler.
     pub fn request(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether to finish the current measurement and stop then.
     pub fn soon(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= 1
+        self.0.requests.load(Ordering::Relaxed) >= 1
     }
 
     /// Whether to stop in the middle of whatever is going on.
     pub fn now(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= 2
+        self.0.requests.load(Ordering::Relaxed) >= 2
+    }
+
+    /// Asks to finish the present round and stop then.
+    pub fn request_after_round(&self) {
+        self.0.ends_with_round.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no round is to begin any more.
+    pub fn after_round(&self) -> bool {
+        self.soon() || self.0.ends_with_round.load(Ordering::Relaxed)
+    }
+
+    /// Asks to wait before the next window, or to go on.
+    pub fn pause(&self, is_paused: bool) {
+        self.0.is_paused.store(is_paused, Ordering::Relaxed);
+    }
+
+    /// Whether to wait before the next window. Whoever wants to stop does not wait.
+    pub fn is_paused(&self) -> bool {
+        self.0.is_paused.load(Ordering::Relaxed) && !self.soon()
+    }
+
+    /// Waits until the pause is over; returns how long it was.
+    pub fn wait(&self) -> Duration {
+        let began = Instant::now();
+        while self.is_paused() {
+            std::thread::sleep(LOOK);
+        }
+        let length = began.elapsed();
+        let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        self.0.paused_ns.fetch_add(nanos, Ordering::Relaxed);
+        length
+    }
+
+    /// How long all pauses were that are over.
+    pub fn paused(&self) -> Duration {
+        Duration::from_nanos(self.0.paused_ns.load(Ordering::Relaxed))
+    }
+
+    /// The time on a clock that stands still in pauses. Budgets are kept by it.
+    pub fn time(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_sub(self.paused()).unwrap_or(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_of_a_run_stands_still_in_its_pauses() {
+        let stop = Stop::new();
+        let before = stop.time();
+        stop.pause(true);
+        let other = stop.clone();
+        let waiting = std::thread::spawn(move || other.wait());
+        while !waiting.is_finished() && stop.time().duration_since(before) < 3 * LOOK {
+            std::thread::yield_now();
+        }
+        assert!(stop.is_paused() && !waiting.is_finished());
+        stop.pause(false);
+        let length = waiting.join().expect("waited");
+        assert!(length >= 2 * LOOK && stop.paused() == length, "{length:?}");
+        assert!(stop.time() + length <= Instant::now(), "what was waited is no part of it");
+    }
+
+    #[test]
+    fn who_wants_to_stop_does_not_wait() {
+        let stop = Stop::new();
+        stop.pause(true);
+        stop.request_after_round();
+        assert!(stop.is_paused() && stop.after_round() && !stop.soon());
+        stop.request();
+        assert!(!stop.is_paused() && stop.soon() && !stop.now());
     }
 }

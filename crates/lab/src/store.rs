@@ -1,5 +1,7 @@
 //! Runs on disk: `runs/ID/` with the record, the contenders' logs and the histograms.
 
+mod before;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_link::Spec;
 use assay_model::contender::{Build, Contender, Kind, Need, Run};
 use assay_model::identity::{Identity, Origin};
+use assay_model::protocol::Protocol;
 use assay_model::record::Entry;
 use assay_model::workload::Workload;
 
@@ -157,6 +158,7 @@ impl Subject {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
             stack_arguments: Vec::new(),
             tls_arguments: Some(Vec::new()),
+            http2: vec![Protocol::H2c, Protocol::H2],
             queue_per_worker: false,
             ready_timeout_s: COMMAND_READY_TIMEOUT_S,
             ready_path: None,
@@ -184,6 +186,14 @@ impl Subject {
         self
     }
 
+    /// This subject under a name of the user's choice, if there is one.
+    pub fn called(mut self, name: Option<&str>) -> Self {
+        if let Some(name) = name {
+            name.clone_into(&mut self.identity.name);
+        }
+        self
+    }
+
     /// A server that is running at `url` (`http://host[:port][/path]`, or `https://…`).
     ///
     /// # Errors
@@ -206,7 +216,9 @@ impl Subject {
             return self;
         }
         if let Cow::Owned(hidden) = secrets.hide(&self.identity.title) {
-            self.identity.name = name_of(&hidden);
+            if self.identity.name == name_of(&self.identity.title) {
+                self.identity.name = name_of(&hidden);
+            }
             self.identity.title = hidden;
         }
         self
@@ -251,6 +263,18 @@ impl Subject {
     /// Whether it runs in a container, and so as its authors set it up elsewhere.
     pub(crate) fn is_contained(&self) -> bool {
         matches!(&self.launch, Launch::Process(process) if process.container.is_some())
+    }
+
+    /// Whether it forwards to an upstream that is started behind it.
+    pub fn is_proxy(&self) -> bool {
+        self.identity.kind == Kind::Proxy && matches!(self.launch, Launch::Process(_))
+    }
+
+    /// This subject as a proxy, which finds its upstream in the environment.
+    #[must_use]
+    pub fn as_proxy(mut self) -> Self {
+        self.identity.kind = Kind::Proxy;
+        self
     }
 
     /// Whether it stands for what the machine can do.

@@ -32,7 +32,8 @@ pub(crate) fn asked() -> Agreed {
         cipher: CIPHER.to_owned(),
         group: Some("X25519".to_owned()),
         key: KeyKind::P256.to_string(),
-        protocol: Some("http/1.1".to_owned()),
+        // Each cell names its own.
+        protocol: None,
     }
 }
 

@@ -15,6 +15,10 @@ pub enum Scheme {
     Ws,
     /// WebSocket over TLS.
     Wss,
+    /// gRPC without TLS.
+    Grpc,
+    /// gRPC over TLS.
+    Grpcs,
 }
 
 impl Scheme {
@@ -31,6 +35,8 @@ impl Scheme {
             Self::H2c => "h2c",
             Self::Ws => "ws",
             Self::Wss => "wss",
+            Self::Grpc => "grpc",
+            Self::Grpcs => "grpcs",
         }
     }
 
@@ -39,11 +45,16 @@ impl Scheme {
         matches!(self, Self::Ws | Self::Wss)
     }
 
-    /// The port where none is written (RFC 9110 §4.2, RFC 6455 §3).
+    /// Whether calls of gRPC take the place of requests.
+    pub fn is_grpc(self) -> bool {
+        matches!(self, Self::Grpc | Self::Grpcs)
+    }
+
+    /// The port where none is written (RFC 9110 §4.2, RFC 6455 §3); gRPC has those of HTTP.
     pub fn port(self) -> u16 {
         match self {
-            Self::Http | Self::H2c | Self::Ws => 80,
-            Self::Https | Self::Wss => 443,
+            Self::Http | Self::H2c | Self::Ws | Self::Grpc => 80,
+            Self::Https | Self::Wss | Self::Grpcs => 443,
         }
     }
 }
@@ -76,8 +87,12 @@ impl Url {
             Some(("h2c", rest)) => (Scheme::H2c, rest),
             Some(("ws", rest)) => (Scheme::Ws, rest),
             Some(("wss", rest)) => (Scheme::Wss, rest),
+            Some(("grpc", rest)) => (Scheme::Grpc, rest),
+            Some(("grpcs", rest)) => (Scheme::Grpcs, rest),
             Some(_) => {
-                return Err(argument("use http://, https://, h2c://, ws:// or wss://host[:port][/path]"));
+                return Err(argument(
+                    "use http://, https://, h2c://, ws://, wss://, grpc:// or grpcs://host[:port][/path]",
+                ));
             }
         };
         let rest = rest.split('#').next().unwrap_or(rest);
@@ -124,6 +139,8 @@ mod tests {
             ("https://localhost", Scheme::Https, "localhost:443", "localhost", "/"),
             ("https://localhost:80/a?b#c", Scheme::Https, "localhost:80", "localhost:80", "/a?b"),
             ("localhost:8080/a", Scheme::Http, "localhost:8080", "localhost:8080", "/a"),
+            ("grpc://h/a.B/C", Scheme::Grpc, "h:80", "h", "/a.B/C"),
+            ("grpcs://h:50051/a.B/C", Scheme::Grpcs, "h:50051", "h:50051", "/a.B/C"),
             ("https://[::1]:8443?q", Scheme::Https, "[::1]:8443", "[::1]:8443", "/?q"),
         ] {
             let parsed = Url::parse(url).expect(url);

@@ -61,7 +61,7 @@ impl Place {
         let topology = Topology::read();
         RunPlan {
             experiment: toml::from_str(
-                "name = \"test\"\ncontenders = []\nrounds = 2\naa = false\nwarmup_s = 0.05\nsettle_s = 0.02\nwindow_s = 0.25\n\
+                "name = \"test\"\ncontenders = []\nrounds = 2\naa = false\nwarmup_s = 0.0\nsettle_s = 0.02\nwindow_s = 0.25\n\
                  timeout_s = 1.0\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 4]\n",
             )
             .expect("experiment"),
@@ -73,12 +73,15 @@ impl Place {
             ],
             subjects,
             isolation: split(&cpuset::allowed(), &topology),
+            server_host: None,
+            generator_hosts: Vec::new(),
             link: Spec::Loopback,
             seed: 7,
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
             tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None, secrets: Secrets::default() },
             database: None,
+            upstream: None,
             before: None,
             least_contenders: 1,
             conformance: false,

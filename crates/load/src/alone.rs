@@ -28,7 +28,7 @@ pub fn run_on<E: Engine>(
     plan.check()?;
     let plan = &LoadPlan { cpus: plan.cpus[..1].to_vec(), ..plan.clone() };
     let (signals, mut seconds) = (Signals::new(1), Seconds::new(1));
-    let order = Order { settle: plan.warmup, span: plan.span };
+    let order = Order { settle: plan.warmup, span: plan.span, start: None };
     let usage = ThreadUsage::of_cpu_time;
     let mut window = Window { start: Nanos::ZERO, settle: order.settle, outcomes: Vec::new() };
     ThreadPlace { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(
@@ -42,7 +42,7 @@ pub fn run_on<E: Engine>(
     if window.outcomes.iter().all(|outcome| outcome.statistics.connected == 0) {
         return Err(unreachable(plan, &window));
     }
-    signals.take_parts().into_iter().for_each(|part| seconds.add(part));
+    signals.take_parts().into_iter().for_each(|part| seconds.add(part.number, part.second));
     while let Some(second) = seconds.next(true) {
         tell(second);
     }

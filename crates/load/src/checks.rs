@@ -1,15 +1,14 @@
 //! What the generator has to say about its own trustworthiness
 //! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from evidence to checks.
 
+use assay_fleet::{Late, lag};
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence as Found;
 use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_stats::lag::{Bounds, bounds};
-use assay_stats::order::is_resolved;
 
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Waits};
 
 /// A thread that is busier than this cannot keep a schedule.
 const BUSY_LIMIT_OPEN: f64 = 0.80;
@@ -25,9 +24,6 @@ const WAITING_LIMIT_VOID: f64 = 0.10;
 
 /// Waiting for less than this is nothing that a measurement could suffer from, however short it is.
 const WAITING_FLOOR: Nanos = Nanos::from_millis(5);
-
-/// The percentiles that send lag is held against, where enough samples lie beyond them.
-const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /// Share of the requests that a closed loop should have in flight which it may keep back while it deals with answers. Where the
 /// server is the slower side, N requests go round in N/X on average, X being its throughput, and what the generator keeps them
@@ -128,6 +124,7 @@ fn disturbance(evidence: &Evidence<'_>) -> Check {
         waiting_share: longest,
         involuntary_switches: evidence.involuntary_switches,
         beside_database: false,
+        beside_upstream: false,
     };
     let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
     check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen)
@@ -152,27 +149,16 @@ fn unfinished(evidence: &Evidence<'_>) -> Check {
 /// left, and the truth lies between: only a percentile at which they differ is not known. Which these are follows from the
 /// histograms again wherever one is printed.
 fn send_lag(evidence: &Evidence<'_>) -> Check {
-    let all = lag_bounds(evidence.recorder);
-    let lag = evidence.recorder.waits.as_ref().and_then(|waits| waits.client_lag.quantile(0.99)).unwrap_or(0);
-    let unknown: Vec<f64> =
-        all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(quantile, _)| *quantile).collect();
-    let is_unknown = !unknown.is_empty();
-    let seen = Found::SendLag {
-        lag_p99_ns: Nanos(lag),
-        unknown,
-        apart_share: all.iter().map(|(_, bounds)| bounds.apart_share()).fold(0.0, f64::max),
-    };
+    let recorder = evidence.recorder;
+    let nothing = Waits::default();
+    let waits = recorder.waits.as_ref().unwrap_or(&nothing);
+    let (seen, is_unknown) = lag(&Late {
+        response: &waits.response,
+        response_from_sent: &waits.response_from_sent,
+        censored: &recorder.times.censored,
+        client_lag: &waits.client_lag,
+    });
     check(Rule::SendLag, is_unknown, CheckOutcome::Warn, seen)
-}
-
-/// The percentiles with enough samples, from both ends.
-fn lag_bounds(recorder: &Recorder) -> Vec<(f64, Bounds)> {
-    let Some(waits) = &recorder.waits else { return Vec::new() };
-    let censored = &recorder.times.censored;
-    let count = waits.response.count() + censored.count();
-    let told = QUANTILES.iter().filter(|q| is_resolved(count, **q));
-    let of = |&q: &f64| Some((q, bounds(&waits.response, &waits.response_from_sent, censored, q)?));
-    told.filter_map(of).collect()
 }
 
 /// Whether a closed loop had in flight what it is said to have. What the generator takes between an answer and the next
@@ -405,10 +391,11 @@ mod tests {
 
     #[test]
     fn lag_spoils_only_the_percentiles_that_it_changes() {
-        let spoilt = |recorder: &Recorder| -> Vec<f64> {
-            let all = lag_bounds(recorder);
-            assert_eq!(all.len(), 4, "p99.99 has too few");
-            all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(quantile, _)| *quantile).collect()
+        let spoilt = |recorder: &Recorder| {
+            let checks = all(&evidence(true, recorder, &[0.1]));
+            let check = checks.into_iter().find(|check| check.rule == Rule::SendLag).unwrap();
+            let Found::SendLag { unknown, .. } = check.evidence else { panic!("{check:?}") };
+            unknown
         };
         // 306 us at the 99th percentile of lag, against 2.3 ms at the median and 15 ms at the 99th percentile.
         let seldom = queue(|i| if i % 50 == 0 { 306_000 } else { 4_000 });

@@ -23,6 +23,8 @@ pub enum News {
     Second(Box<Second>),
     /// The connections are made, or known not to be had; no request was sent yet.
     Connected,
+    /// When the last thread began with a window that is over.
+    Began(Nanos),
     /// A window is over.
     Turn(Box<LoadTurn>),
 }

@@ -3,6 +3,7 @@
 //! Flow control never limits what is received: windows are as large as they can be, and are opened again long before they are
 //! used up. A stream that the server says it has not looked at is given back and sent once more on a new connection.
 
+mod call;
 mod head;
 mod request;
 mod stream;
@@ -37,6 +38,8 @@ pub(crate) struct Http2 {
     requests: Vec<Request>,
     /// Streams of one connection at most.
     depth: usize,
+    /// Whether requests are calls of gRPC.
+    calls: bool,
     /// What we take: nothing pushed, and bodies as fast as they come.
     settings: Settings,
 }
@@ -72,10 +75,11 @@ impl Protocol for Http2 {
     type Line = Multiplex;
 
     fn new(plan: &LoadPlan) -> Result<Self, LoadError> {
-        let read = |kind| Request::new(kind, plan.scheme(), &plan.host);
+        let scheme = if plan.tls.is_some() { "https" } else { "http" };
+        let read = |kind| Request::new(kind, scheme, &plan.host, plan.grpc);
         let requests = plan.requests.iter().map(read).collect::<Result<_, _>>()?;
         let settings = Settings { enable_push: false, initial_window: MAX_31, ..Settings::default() };
-        Ok(Self { requests, depth: plan.pipeline as usize, settings })
+        Ok(Self { requests, depth: plan.pipeline as usize, calls: plan.grpc, settings })
     }
 
     fn depth(&self) -> usize {
@@ -95,7 +99,7 @@ impl Protocol for Http2 {
         line.wire = Some(Box::new(Wire {
             connection: Connection::new(Role::Client, &self.settings, MAX_31, Limits::DEFAULT),
             encoder: Encoder::default(),
-            streams: Streams::new(self.depth),
+            streams: Streams::new(self.depth, self.calls),
             blocks: vec![(u64::MAX, Vec::new()); self.requests.len()],
             accepted: 0,
             uploads: Vec::new(),

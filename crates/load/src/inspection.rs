@@ -52,6 +52,12 @@ impl Inspection {
         self.assembled.clear();
     }
 
+    /// Whether the head is wrong.
+    #[inline]
+    pub(crate) fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
     /// Bytes of body so far.
     #[inline]
     pub(crate) fn received(&self) -> u64 {

@@ -69,6 +69,11 @@ impl Judge {
         })
     }
 
+    /// The judge where bodies are messages of Protocol Buffers.
+    pub(crate) fn of_messages(self) -> Self {
+        Self { body: self.body.of_messages(), ..self }
+    }
+
     /// What a body must be.
     #[inline]
     pub(crate) fn body(&mut self) -> &mut BodyRule {
@@ -137,7 +142,9 @@ impl Judge {
             None => (200..300).contains(&status),
         };
         if !right_status {
-            return Some(ErrorClass::UnexpectedStatus);
+            // What a proxy says where its upstream gave no answer, or none in time.
+            let is_proxys = matches!(status, 502 | 504);
+            return Some(if is_proxys { ErrorClass::BadGateway } else { ErrorClass::UnexpectedStatus });
         }
         let is_right = self.has_right_type(content_type) && self.has_right_coding(content_encoding);
         (!is_right).then_some(ErrorClass::WrongHeader)
@@ -177,7 +184,7 @@ impl Judge {
     /// The right answer's `class` of property, in words.
     pub(crate) fn expectation(&self, class: ErrorClass) -> String {
         match class {
-            ErrorClass::UnexpectedStatus => match self.status {
+            ErrorClass::UnexpectedStatus | ErrorClass::BadGateway => match self.status {
                 Some(status) => format!("status {status}"),
                 None => "a status from 200 to 299".to_owned(),
             },

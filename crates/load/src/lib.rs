@@ -1,4 +1,4 @@
-//! The load generator: offers a load over HTTP/1.1 or HTTP/2, checks every answer, and accounts for every request.
+//! The load generator: offers a load over HTTP/1.1, HTTP/2 or what is laid upon them, checks every answer, and accounts for every request.
 //!
 //! Invariants
 //! - The books balance: each request that was due ends as exactly one of answered, failed with one class, or censored.
@@ -46,11 +46,13 @@ mod thread;
 mod traffic;
 mod usage;
 mod worker;
+mod writing;
 mod ws;
 
 pub use alone::run_on;
 pub use error::LoadError;
 pub use gauge::{News, Progress};
 pub use plan::{Http, LoadPlan, MAX_CONNECTIONS, MAX_PIPELINE, Reuse, Span};
+pub use room::sources;
 pub use run::{WindowOrder, check, run, run_windows};
-pub use seconds::Second;
+pub use seconds::{Second, Seconds};

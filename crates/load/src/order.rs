@@ -14,12 +14,14 @@ pub(crate) struct Order {
     /// Load before it.
     pub(crate) settle: Nanos,
     pub(crate) span: Span,
+    /// When the first request is due; absent for soon.
+    pub(crate) start: Option<Nanos>,
 }
 
 impl Order {
-    /// The hours of a load on which was decided `now`.
+    /// The hours of a load on which was decided `now`. A start that no thread would notice in time is put off.
     pub(crate) fn hours(self, now: Nanos) -> Hours {
-        let start = now + START_DELAY;
+        let start = self.start.unwrap_or_default().max(now + START_DELAY);
         let window = start + self.settle;
         let end = match self.span {
             Span::Time(length) => window + length,

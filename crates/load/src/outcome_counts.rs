@@ -7,7 +7,7 @@ use assay_model::load::ErrorClass;
 use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 33] = [
+const CLASSES: [ErrorClass; 39] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
@@ -31,11 +31,17 @@ const CLASSES: [ErrorClass; 33] = [
     ErrorClass::BodyTimeout,
     ErrorClass::Parse,
     ErrorClass::UnexpectedStatus,
+    ErrorClass::BadGateway,
     ErrorClass::WrongBody,
     ErrorClass::WrongLength,
     ErrorClass::WrongHeader,
     ErrorClass::BadFrame,
     ErrorClass::WrongKind,
+    ErrorClass::RpcStatus,
+    ErrorClass::RpcNoStatus,
+    ErrorClass::RpcNoMessage,
+    ErrorClass::RpcBadFrame,
+    ErrorClass::RpcCompressed,
     ErrorClass::BadCoding,
     ErrorClass::Inflates,
     ErrorClass::UnsentNoConnection,

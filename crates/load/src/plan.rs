@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_engine::EngineKind;
+use assay_fleet::slice::Slice;
 use assay_model::experiment::Protocol;
 use assay_model::load::{Arrival, Checking};
 use assay_model::units::Nanos;
@@ -33,14 +34,20 @@ pub struct LoadPlan {
     pub idle: u32,
     /// Whether requests are messages of this kind over WebSockets. All travel over the path of the first.
     pub websocket: Option<MessageKind>,
+    /// Whether requests are calls of gRPC, which travel over HTTP/2; their bodies and those that are expected are texts of messages
+    /// ([`assay_model::message`]).
+    pub grpc: bool,
     /// What carries the connections.
     pub stack: Stack,
     /// How connections are secured; absent for plain HTTP.
     pub tls: Option<assay_tls::Client>,
     /// CPUs of the generator, one pinned thread each. Fewer threads are used when there are fewer connections.
     pub cpus: Vec<u32>,
-    /// When requests are issued.
+    /// When requests are issued, by all generators together.
     pub arrival: Arrival,
+    /// Its threads among those of several generators; absent for a generator that has the load for itself. Connections and requests
+    /// are its own in either case.
+    pub slice: Option<Slice>,
     /// Load before the window.
     pub warmup: Nanos,
     /// How long to measure.
@@ -107,10 +114,12 @@ impl LoadPlan {
             connections: 1,
             idle: 0,
             websocket: None,
+            grpc: false,
             stack: Stack::Kernel(EngineKind::Epoll),
             tls: None,
             cpus: vec![0],
             arrival: Arrival::Closed,
+            slice: None,
             warmup: Nanos::ZERO,
             span: Span::Time(Nanos::from_millis(1000)),
             http: Http::One,
@@ -125,6 +134,19 @@ impl LoadPlan {
             series_from_start: false,
             seconds: false,
         }
+    }
+
+    /// The part of this plan that falls to one of several generators, on the CPUs of its own.
+    #[must_use]
+    pub fn part(&self, slice: Slice, cpus: Vec<u32>) -> Self {
+        let own = |count: u32| u32::try_from(slice.share(count.into())).unwrap_or(u32::MAX);
+        let span = match self.span {
+            Span::Requests(n) => Span::Requests(slice.share(n)),
+            time @ Span::Time(_) => time,
+        };
+        let cpus = cpus.into_iter().take(slice.threads as usize).collect();
+        let (connections, idle) = (own(self.connections), own(self.idle));
+        Self { connections, idle, span, cpus, slice: Some(slice), ..self.clone() }
     }
 
     /// Whether the plan can be carried out at all.
@@ -155,12 +177,31 @@ impl LoadPlan {
             "0 requests per connection; give at least 1".to_owned()
         } else if self.timeout == Nanos::ZERO || self.series_interval == Nanos::ZERO {
             "the timeout and the interval of the series must be longer than 0".to_owned()
+        } else if self.grpc && self.http == Http::One {
+            "calls of gRPC travel over HTTP/2".to_owned()
+        } else if let Some(fault) = self.fault_of_calls() {
+            fault
         } else if let Some(source) = self.sources.iter().find(spare_family) {
             format!("source address {source} is of another family than the target {}", self.target)
         } else {
             return Ok(());
         };
         Err(LoadError::Plan(complaint))
+    }
+
+    fn fault_of_calls(&self) -> Option<String> {
+        let mut calls = self.requests.iter().filter(|_| self.grpc);
+        calls.find_map(|call| Some(format!("the call {}: {}", call.path, call.fault_of_call()?)))
+    }
+
+    /// Its own part of what arrives.
+    pub(crate) fn own_arrival(&self) -> Arrival {
+        let own = |per_second| self.slice.map_or(per_second, |slice| slice.share_of_rate(per_second));
+        match self.arrival {
+            Arrival::Closed => Arrival::Closed,
+            Arrival::Constant { per_second } => Arrival::Constant { per_second: own(per_second) },
+            Arrival::Poisson { per_second } => Arrival::Poisson { per_second: own(per_second) },
+        }
     }
 
     /// Connections of all kinds.
@@ -182,6 +223,8 @@ impl LoadPlan {
     /// The scheme of its URL.
     pub(crate) fn scheme(&self) -> &'static str {
         match (self.websocket, &self.tls) {
+            (None, None) if self.grpc => "grpc",
+            (None, Some(_)) if self.grpc => "grpcs",
             (None, None) => "http",
             (None, Some(_)) => "https",
             (Some(_), None) => "ws",
@@ -190,9 +233,13 @@ impl LoadPlan {
     }
 
     /// What is spoken.
-    pub(crate) fn protocol(&self) -> Protocol {
+    pub fn protocol(&self) -> Protocol {
         let protocol = Protocol::of(self.http == Http::Two, self.tls.is_some());
-        if self.websocket.is_some() { protocol.with_messages() } else { protocol }
+        match self.websocket {
+            Some(_) => protocol.with_messages(),
+            None if self.grpc => protocol.with_calls(),
+            None => protocol,
+        }
     }
 
     pub(crate) fn is_open(&self) -> bool {

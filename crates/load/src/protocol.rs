@@ -92,7 +92,7 @@ pub(crate) enum Progress {
 }
 
 /// How a request has ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum End {
     /// With an answer.
     Answered(Answer),
@@ -100,6 +100,8 @@ pub(crate) enum End {
     Premature(Answer),
     /// With what is no answer, for this reason; other requests of the connection are not concerned.
     Malformed(&'static str),
+    /// With an answer that is wrong in a way that its protocol alone can tell, in words.
+    Wrong(ErrorClass, String),
     /// Without an answer.
     Failed(ErrorClass),
     /// The server has not looked at it: it is to be sent once more.

@@ -1,6 +1,7 @@
 //! What one thread saw: outcomes, times, and the flow of requests (docs/method/measures.md#five-times-of-a-request).
 
 use assay_engine::Security;
+use assay_fleet::SAMPLES_PER_CLASS;
 use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
@@ -12,9 +13,6 @@ use crate::outcome_counts::OutcomeCounts;
 use crate::schedule::Due;
 use crate::seconds::Seen;
 use crate::slot::Flight;
-
-/// Wrong answers of one class kept for people, per thread.
-const SAMPLES_PER_CLASS: usize = 3;
 
 /// Bytes kept of each.
 const SAMPLE_BYTES: usize = 64;

@@ -30,6 +30,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// When the last thread noticed that it may begin.
+    pub(crate) fn began(&self) -> Nanos {
+        self.outcomes.iter().map(|outcome| outcome.began).max().unwrap_or_default()
+    }
+
     fn length(&self) -> Nanos {
         let end = self.outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
         end - (self.start + self.settle)
@@ -46,6 +51,8 @@ pub(crate) fn assemble(
     let last = windows.last().map_or(&[][..], |window| &window.outcomes);
     let recorder = merged(plan, &outcomes);
     let window = total(windows.iter().map(Window::length));
+    // Load that nothing is measured after counts in the books alone.
+    let measured = || windows.iter().filter(|window| window.length() > Nanos::ZERO);
     let thread_busy_shares = busy_shares(plan, &outcomes, window);
     let generator = usage(&outcomes, window);
     let sum = |of: fn(&ThreadOutcome) -> u64| outcomes.iter().map(|outcome| of(outcome)).sum::<u64>();
@@ -53,7 +60,7 @@ pub(crate) fn assemble(
     let evidence = Evidence {
         is_open: plan.is_open(),
         window,
-        shortest: windows.iter().map(Window::length).min().filter(|_| matches!(plan.span, Span::Time(_))),
+        shortest: measured().map(Window::length).min().filter(|_| matches!(plan.span, Span::Time(_))),
         recorder: &recorder,
         busy_shares: &thread_busy_shares,
         waiting_shares: &waiting_shares(plan, &outcomes, window),
@@ -70,7 +77,7 @@ pub(crate) fn assemble(
         schema: LOAD_SCHEMA.to_owned(),
         target: format!("{}://{}", plan.scheme(), plan.target),
         engine: plan.stack.name().to_owned(),
-        arrival: plan.arrival.clone(),
+        arrival: plan.own_arrival(),
         cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
         connections: plan.connections,
         idle: plan.idle,
@@ -78,7 +85,7 @@ pub(crate) fn assemble(
         pipeline: plan.pipeline,
         protocol: plan.protocol(),
         window_ns: window,
-        warmup_ns: total(windows.iter().map(|window| window.settle)),
+        warmup_ns: total(measured().map(|window| window.settle)),
         checks: checks::all(&evidence),
         books: books(&recorder, &outcomes, last),
         window: WindowCounts {
@@ -98,6 +105,7 @@ pub(crate) fn assemble(
         stack,
         tls: tls(plan, &recorder, last)?,
         learnt: Vec::new(),
+        generators: Vec::new(),
         samples: recorder.samples,
     })
 }

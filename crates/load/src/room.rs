@@ -71,8 +71,11 @@ fn fitting(plan: &LoadPlan, engine: EngineKind, limit: u64) -> u64 {
     }
 }
 
-/// The local addresses to connect from; none lets the system choose.
-pub(crate) fn sources(plan: &LoadPlan) -> Result<Vec<IpAddr>, LoadError> {
+/// The local addresses to connect from; none lets the system choose. Of a load that several generators share all take these in turn.
+///
+/// # Errors
+/// There are not local ports enough.
+pub fn sources(plan: &LoadPlan) -> Result<Vec<IpAddr>, LoadError> {
     if !plan.stack.is_kernel() {
         return Ok(plan.sources.clone());
     }

@@ -45,11 +45,12 @@ pub fn check(plan: &LoadPlan) -> Result<(), LoadError> {
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
 pub fn run(plan: &LoadPlan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
-    carry_out(plan, std::iter::once(Order { settle: plan.warmup, span: plan.span }), stop, tell)
+    carry_out(plan, std::iter::once(Order { settle: plan.warmup, span: plan.span, start: None }), stop, tell)
 }
 
 /// Measures a window for each of `orders`, all on the same connections, which stay open in between without any load; the
-/// plan's own warm-up and span do not count. `tell` is called with each ([`News::Turn`]), and the report is of all together.
+/// plan's own warm-up does not count, nor does its span, unless that is a number of requests, which is then that of the only
+/// window. `tell` is called with each ([`News::Turn`]), and the report is of all together.
 /// Waiting for the next order takes no CPU time. Without any order there is nothing to report of.
 ///
 /// # Errors
@@ -60,8 +61,12 @@ pub fn run_windows(
     stop: &AtomicBool,
     tell: impl FnMut(News),
 ) -> Result<LoadReport, LoadError> {
-    let plan = &LoadPlan { span: Span::Time(Nanos::MAX), ..plan.clone() };
-    let orders = orders.map(|order| Order { settle: order.settle, span: Span::Time(order.length) });
+    let requests = matches!(plan.span, Span::Requests(_)).then_some(plan.span);
+    let plan = &LoadPlan { span: requests.unwrap_or(Span::Time(Nanos::MAX)), ..plan.clone() };
+    let orders = orders.map(|WindowOrder { settle, length, start }| {
+        let span = requests.unwrap_or(Span::Time(length));
+        Order { settle, span, start }
+    });
     carry_out(plan, orders, stop, tell)
 }
 
@@ -72,6 +77,9 @@ pub struct WindowOrder {
     pub settle: Nanos,
     /// How long it is.
     pub length: Nanos,
+    /// When its first request is due, by [`clock::now`]; absent for as soon as all threads can know it. A start that is too near
+    /// for that, or past, is put off, and [`News::Began`] tells by how much.
+    pub start: Option<Nanos>,
 }
 
 fn carry_out(
@@ -171,6 +179,7 @@ impl<T: FnMut(News)> Course<'_, T> {
             if !reachable {
                 return Err(unreachable(self.teller.plan, &window));
             }
+            (self.teller.tell)(News::Began(window.began()));
             (self.teller.tell)(News::Turn(Box::new(report::turn(self.teller.plan, &window))));
             self.windows.push(window);
             if self.stop.load(Relaxed) {
@@ -230,7 +239,7 @@ struct Teller<'a, T> {
 
 impl<T: FnMut(News)> Teller<'_, T> {
     fn tell(&mut self, is_end: bool) {
-        self.signals.take_parts().into_iter().for_each(|part| self.seconds.add(part));
+        self.signals.take_parts().into_iter().for_each(|part| self.seconds.add(part.number, part.second));
         while let Some(second) = self.seconds.next(is_end) {
             (self.tell)(News::Second(Box::new(second)));
         }

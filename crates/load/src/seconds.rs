@@ -138,8 +138,8 @@ pub(crate) struct Counters {
 /// A thread's part of a beat.
 #[derive(Debug)]
 pub(crate) struct Part {
-    number: usize,
-    second: Second,
+    pub(crate) number: usize,
+    pub(crate) second: Second,
 }
 
 impl Part {
@@ -170,9 +170,9 @@ impl Part {
     }
 }
 
-/// Puts the parts of all threads together.
-pub(crate) struct Seconds {
-    threads: usize,
+/// Puts together the seconds that several have told of, threads or generators, each its own in order.
+pub struct Seconds {
+    tellers: usize,
     /// Beats of which parts are missing, with the number of those that came.
     waiting: VecDeque<(usize, Option<Second>)>,
     /// Number of the first of them.
@@ -180,27 +180,28 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    pub(crate) fn new(threads: usize) -> Self {
-        Self { threads, waiting: VecDeque::new(), first: 0 }
+    /// Of so many.
+    pub fn new(tellers: usize) -> Self {
+        Self { tellers, waiting: VecDeque::new(), first: 0 }
     }
 
-    /// Takes a part.
-    pub(crate) fn add(&mut self, part: Part) {
-        let index = part.number - self.first;
+    /// Takes what one of them saw in a second, which was its `number`th, from 0. What comes after the second was told is left out.
+    pub fn add(&mut self, number: usize, second: Second) {
+        let Some(index) = number.checked_sub(self.first) else { return };
         while self.waiting.len() <= index {
             self.waiting.push_back((0, None));
         }
         let (parts, sum) = &mut self.waiting[index];
         *parts += 1;
         match sum {
-            Some(sum) => sum.merge(part.second),
-            None => *sum = Some(part.second),
+            Some(sum) => sum.merge(second),
+            None => *sum = Some(second),
         }
     }
 
     /// The next second that is complete or, at the end, the next one of which there is anything.
-    pub(crate) fn next(&mut self, is_end: bool) -> Option<Second> {
-        let is_complete = self.waiting.front()?.0 == self.threads;
+    pub fn next(&mut self, is_end: bool) -> Option<Second> {
+        let is_complete = self.waiting.front()?.0 == self.tellers;
         if !is_complete && !is_end {
             return None;
         }
@@ -296,10 +297,11 @@ mod tests {
         let two = one.next(one.until, &hours);
         let mut seconds = Seconds::new(2);
         for beat in [one, two] {
-            seconds.add(part(beat, 100));
+            let part = part(beat, 100);
+            seconds.add(part.number, part.second);
         }
         assert!(seconds.next(false).is_none());
-        seconds.add(part(one, 200));
+        seconds.add(0, part(one, 200).second);
         let second = seconds.next(false).unwrap();
         assert_eq!((second.line.ok, second.line.issued, second.line.in_flight), (2, 4, 2));
         assert_eq!((second.line.p50_ns, second.line.max_ns), (Some(Nanos(100)), Some(Nanos(200))));

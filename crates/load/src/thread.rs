@@ -2,6 +2,7 @@
 //! over what it saw.
 
 use assay_engine::{Engine, Statistics};
+use assay_fleet::slice::Slice;
 use assay_host::cpuset::{CpuSet, pin_current_thread};
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
@@ -36,6 +37,8 @@ pub(crate) struct ThreadOutcome {
     pub(crate) issued: u64,
     pub(crate) intended_in_window: u64,
     pub(crate) given_up: u64,
+    /// When it noticed that the load may begin.
+    pub(crate) began: Nanos,
     /// At the window's start and end.
     pub(crate) readings: [Reading; 2],
     /// Of its engine since the first window's connections were made.
@@ -117,13 +120,20 @@ impl<'a> ThreadPlace<'a> {
     }
 
     fn share(&self, per_second: f64) -> Share {
-        Share { per_second, thread: self.thread, threads: self.plan.threads() }
+        let (thread, threads) = self.among_all();
+        Share { per_second, thread: thread as usize, threads: threads as usize }
+    }
+
+    /// Its number among the threads of all generators, and how many these are.
+    fn among_all(&self) -> (u64, u64) {
+        let all = self.plan.slice.unwrap_or_else(|| Slice::whole(self.plan.threads() as u32));
+        (u64::from(all.first_thread) + self.thread as u64, u64::from(all.all_threads))
     }
 
     /// A random stream of this thread's own; streams 0 and 1 are its mix and its arrivals.
     fn random(&self, stream: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
-        rng.set_stream(self.thread as u64 * 2 + stream);
+        rng.set_stream(self.among_all().0 * 2 + stream);
         rng
     }
 
@@ -161,6 +171,7 @@ impl<'a> ThreadPlace<'a> {
         worker.begin(hours, self.quota(), series_start, self.plan.seconds);
         // A closed loop has nothing that would wake it when it may begin.
         drive(worker, hours.start)?;
+        let began = worker.now();
         drive(worker, hours.window)?;
         let before = Reading::of(worker, self.usage);
         drive(worker, Nanos::MAX)?;
@@ -176,6 +187,7 @@ impl<'a> ThreadPlace<'a> {
             issued: schedule.issued(),
             intended_in_window: schedule.intended_in_window(),
             given_up: schedule.given_up(),
+            began,
             readings: [before, after],
             statistics: *worker.engine().statistics(),
             window_end,
@@ -190,11 +202,12 @@ impl<'a> ThreadPlace<'a> {
         arrivals: A,
     ) -> Result<Worker<'a, E, A, P>, LoadError> {
         let plan = self.plan;
-        let (thread, threads) = (self.thread as u64, plan.threads() as u64);
+        let (thread, threads) = self.among_all();
         let numbering = Numbering { seed: plan.seed, thread, threads };
         let protocol = P::new(plan)?;
         let numbers = |kind| protocol.numbers(kind);
         let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, self.random(0))?;
+        let traffic = if plan.grpc { traffic.of_messages() } else { traffic };
         let mut session = Session::new(
             self.connections(),
             protocol,

@@ -52,6 +52,12 @@ impl Traffic {
         Ok(Self { kinds, mix: Mix::new(&weights), numbering, rng })
     }
 
+    /// The traffic where bodies are messages of Protocol Buffers.
+    pub(crate) fn of_messages(self) -> Self {
+        let kind = |kind: Kind| Kind { judge: kind.judge.of_messages(), ..kind };
+        Self { kinds: self.kinds.into_iter().map(kind).collect(), ..self }
+    }
+
     /// The kind of the next request, and its number within the kind.
     #[inline]
     pub(crate) fn draw(&mut self) -> (u32, u64) {

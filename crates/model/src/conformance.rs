@@ -1,4 +1,4 @@
-//! What a server keeps of the rules of HTTP/1.1 and of a test type: `assay check --json`, and part of a record.
+//! What a server keeps of the rules of HTTP and of a test type: `assay check --json`, and part of a record.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::not_run::NotRun;
 use crate::program::Program;
+use crate::protocol::Protocol;
 use crate::units::Nanos;
 
 /// Name and version of the format of [`CheckReport`].
@@ -32,6 +33,9 @@ pub struct CheckedServer {
     pub title: String,
     /// Path of the plain request that the rules vary.
     pub path: String,
+    /// What it was asked over.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
     /// Why it could not be asked, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,

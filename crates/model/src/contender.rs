@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::database::DatabaseKind;
+use crate::protocol::Protocol;
 
 /// How to get, build and start a server. `contenders/README.md` explains each key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +57,7 @@ pub enum Kind {
     Server,
     /// A program written with a framework or a language's HTTP library.
     Framework,
-    /// Something that forwards to another server.
+    /// Something that forwards to another server; the reference server is started behind it.
     Proxy,
     /// The reference server, which stands for what this machine can do.
     Limit,
@@ -86,7 +87,7 @@ pub struct Build {
     pub timeout_s: f64,
 }
 
-/// The server's command, run in the contender's folder with PORT, ADDRESS, CPUS, WORKERS and SCRATCH set.
+/// The server's command, run in the contender's folder with PORT, ADDRESS, CPUS, WORKERS, SCRATCH and PROTOCOL set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Program and arguments; `${PORT}` and its siblings are replaced.
@@ -99,6 +100,10 @@ pub struct Run {
     /// environment too. Absent where it is not set up for TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_arguments: Option<Vec<String>>,
+    /// The protocols of HTTP/2 that it is set up for: `h2c`, without TLS and by prior knowledge, and `h2`, over TLS. It finds what
+    /// it is to speak in `${PROTOCOL}`, and in its environment too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http2: Vec<Protocol>,
     /// Whether there is one worker for each CPU given that can have a user-space stack to itself: a process that accepts its own
     /// connections, or a thread of a program with `stack_arguments`. Then each gets a queue of the wire. Without it the
     /// user-space stack has one queue, and the program is told of one worker.

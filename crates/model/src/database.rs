@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::not_run::NotRun;
+
 /// A kind of database, and what is in it when a server finds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -57,6 +59,41 @@ impl Visitor<'_> for KindOrFlag {
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
         DatabaseKind::deserialize(name.into_deserializer()).map(Some)
     }
+}
+
+/// The database of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Database {
+    /// What it is.
+    #[serde(default)]
+    pub kind: DatabaseKind,
+    /// Where it came from.
+    pub origin: DatabaseOrigin,
+    /// Its version, as it tells it, or its program and version; absent when there was none to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Settings that were changed for the run, `name=value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    /// Its CPUs, as a kernel list; absent where they are not ours to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// Whether the generator had the same CPUs.
+    #[serde(default)]
+    pub beside_generator: bool,
+    /// Why there was none, so that nothing that needs it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
+}
+
+/// Where a database came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DatabaseOrigin {
+    /// On a server of its own, which assay started and removed.
+    Private,
+    /// On the server that the user named: one that assay made there and removed, or that of a server that ran already.
+    Given,
 }
 
 #[cfg(test)]

@@ -55,6 +55,8 @@ pub enum ErrorClass {
     Parse,
     /// Another status than expected.
     UnexpectedStatus,
+    /// A proxy's own answer in place of its upstream's (502 or 504, RFC 9110 §15.6), which was not expected.
+    BadGateway,
     /// A body of the right length with other content.
     WrongBody,
     /// A body of another length than expected.
@@ -65,6 +67,16 @@ pub enum ErrorClass {
     BadFrame,
     /// A message of another kind than the one that was sent.
     WrongKind,
+    /// A call of gRPC that ended with another status than OK.
+    RpcStatus,
+    /// An answer to a call of gRPC that tells no status.
+    RpcNoStatus,
+    /// An answer to a call of gRPC with status OK and no message.
+    RpcNoMessage,
+    /// An answer to a call of gRPC whose body is not one message in its frame: another length, another flag, bytes behind it.
+    RpcBadFrame,
+    /// A message of gRPC that is compressed, though no coding was agreed on.
+    RpcCompressed,
     /// A coded body, such as one of gzip, that does not decompress.
     BadCoding,
     /// A coded body that inflates to more than is looked at.
@@ -84,11 +96,17 @@ impl ErrorClass {
             self,
             Self::Parse
                 | Self::UnexpectedStatus
+                | Self::BadGateway
                 | Self::WrongBody
                 | Self::WrongLength
                 | Self::WrongHeader
                 | Self::BadFrame
                 | Self::WrongKind
+                | Self::RpcStatus
+                | Self::RpcNoStatus
+                | Self::RpcNoMessage
+                | Self::RpcBadFrame
+                | Self::RpcCompressed
                 | Self::BadCoding
                 | Self::Inflates
         )
@@ -141,11 +159,17 @@ impl std::fmt::Display for ErrorClass {
             Self::BodyTimeout => "no whole body in time",
             Self::Parse => "no valid HTTP",
             Self::UnexpectedStatus => "unexpected status",
+            Self::BadGateway => "no answer from the upstream",
             Self::WrongBody => "wrong body",
             Self::WrongLength => "wrong length",
             Self::WrongHeader => "wrong header",
             Self::BadFrame => "no valid WebSocket",
             Self::WrongKind => "wrong kind of message",
+            Self::RpcStatus => "gRPC status other than OK",
+            Self::RpcNoStatus => "no gRPC status",
+            Self::RpcNoMessage => "no gRPC message",
+            Self::RpcBadFrame => "no valid gRPC message",
+            Self::RpcCompressed => "compressed gRPC message",
             Self::BadCoding => "body that does not decompress",
             Self::Inflates => "body that inflates without end",
             Self::UnsentNoConnection => "unsent for want of a connection",

@@ -3,6 +3,7 @@
 mod ages;
 mod answers;
 mod bottleneck;
+mod differences;
 mod generators;
 mod withheld;
 
@@ -10,7 +11,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::error_class::ErrorClass;
 use crate::experiment::Cell;
@@ -23,6 +23,7 @@ use crate::units::Nanos;
 pub use ages::Ages;
 pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
+pub use differences::{Difference, Foreign};
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 pub use withheld::Withheld;
 pub(crate) use withheld::with_sentences;
@@ -71,6 +72,9 @@ pub enum Evidence {
         /// Whether a database had the same CPUs by plan.
         #[serde(default)]
         beside_database: bool,
+        /// Whether the upstream of a proxy had.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        beside_upstream: bool,
     },
     /// Requests that ended in a window.
     Failures {
@@ -85,6 +89,20 @@ pub enum Evidence {
         unanswered: u64,
         /// All requests.
         requests: u64,
+    },
+    /// Several generators of one load, in one window or several.
+    Generators {
+        /// How many.
+        generators: u64,
+        /// Those that did not take part to the end, each with what befell it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lost: Vec<String>,
+        /// From the first one's begin to the last one's, where they were farthest apart.
+        apart_ns: Nanos,
+        /// Who began last.
+        latest: String,
+        /// Their clocks are known to within so much.
+        clock_error_ns: Nanos,
     },
     /// How late requests left, in one window.
     SendLag {
@@ -267,6 +285,20 @@ pub enum Evidence {
         cpus: Option<String>,
         /// Whether they are the generator's.
         beside_generator: bool,
+    },
+    /// Where the upstreams of proxies ran.
+    Upstream {
+        /// Their CPUs, as a kernel list.
+        cpus: String,
+        /// Whether they are the generator's.
+        beside_generator: bool,
+    },
+    /// Right answers of a proxy for which its upstream got no request.
+    AnsweredByItself {
+        /// These.
+        answers: u64,
+        /// All right answers.
+        of: u64,
     },
     /// How long tasks of others waited for a CPU.
     Pressure {
@@ -540,35 +572,6 @@ pub struct HeldBack {
     pub windows: Part,
     /// Time for which it was held back in the worst window, in sum over CPUs, as a share of the window.
     pub share: f64,
-}
-
-/// A run of somebody else's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Foreign {
-    /// Its name.
-    pub run: String,
-    /// Where its figures are from.
-    pub origin: Imported,
-}
-
-/// A property that two runs do not share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
-    /// Name of the property's field, such as `cpu_model`.
-    pub property: String,
-    /// Its value in the base; null where it is not known.
-    pub base: Value,
-    /// Its value in the other.
-    pub new: Value,
-}
-
-impl Difference {
-    /// Both values of a property; nothing when they are equal.
-    pub fn of<T: PartialEq + Serialize>(property: &str, base: &T, new: &T) -> Option<Self> {
-        // A number that JSON cannot hold is not known either.
-        let value = |value: &T| serde_json::to_value(value).unwrap_or_default();
-        (base != new).then(|| Self { property: property.to_owned(), base: value(base), new: value(new) })
-    }
 }
 
 /// A contender's throughput over its own, paired by round.

@@ -1,5 +1,7 @@
 //! What is to be measured: `experiments/NAME.toml`, or the arguments of `assay run`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +11,14 @@ use crate::network::Network;
 use crate::offered::Offered;
 use crate::published::Published;
 use crate::setting::Setting;
+use crate::workload::Workload;
 
 pub use crate::arrival::{Arrival, ArrivalModel};
+pub use crate::own_command::OwnCommand;
 pub use crate::protocol::Protocol;
+
+/// Most processes of our own generator that share a load: more than a machine has CPUs only wait for each other.
+pub const MAX_GENERATOR_PROCESSES: u32 = 1_024;
 
 /// A plan: which contenders, under which loads, how often and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +30,15 @@ pub struct Experiment {
     pub about: String,
     /// Selectors of contenders: a name, `lang:go`, `kind:server`, a path; `!` before one excludes.
     pub contenders: Vec<String>,
+    /// Servers of the user's own, by the commands that start them; in the record of a run they are contenders.
+    #[serde(default, rename = "command", skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<OwnCommand>,
+    /// Workloads of its own, beside those of the catalogue; in the record of a run they are among its workloads.
+    #[serde(default, rename = "workload", skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<Workload>,
+    /// The folder of its file, in which its commands run; empty where it has none.
+    #[serde(skip)]
+    pub folder: PathBuf,
     /// The loads, each measured in every round.
     #[serde(rename = "measure")]
     pub measures: Vec<Measure>,
@@ -48,6 +64,9 @@ pub struct Experiment {
     /// the budget for it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub long_look: bool,
+    /// Whether each life is profiled after its windows, in slices of load of their own: where the server's time goes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profile: bool,
     /// Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
@@ -89,6 +108,9 @@ pub struct Experiment {
     /// loads it once more beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<GeneratorName>,
+    /// Processes of our own generator, among which each load and the generator's CPUs are divided.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub generator_processes: u32,
     /// Whether the mean of all rounds but the best and the worst is told beside the interval, as the work that it repeats does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trimmed_mean: bool,
@@ -145,6 +167,9 @@ pub struct Measure {
     /// Requests in flight on one connection.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub pipeline: u32,
+    /// Streams in flight on one connection of HTTP/2; as many as `pipeline` says where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
     /// Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `13000 requests`, `redline:p99<10ms`. One that depends on
     /// the capacity brings `max` with it.
     #[serde(default = "capacity_alone", skip_serializing_if = "is_capacity_alone")]
@@ -156,7 +181,8 @@ pub struct Measure {
     /// Names of the only contenders that are measured so; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contenders: Vec<String>,
-    /// What is spoken, each a cell of its own: `h1`, and `h1+tls` with a certificate of the run's own. Empty: `h1`.
+    /// What is spoken, each a cell of its own: `h1` and `h2c`, and over TLS with a certificate of the run's own `h1+tls` and `h2`.
+    /// Empty: `h1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<Protocol>,
 }
@@ -168,7 +194,7 @@ pub struct Cell {
     pub workload: String,
     /// Connections held open.
     pub connections: u32,
-    /// Requests in flight on one connection at most.
+    /// Requests in flight on one connection at most; over HTTP/2 each is a stream.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub pipeline: u32,
     /// The load that is offered.
@@ -177,7 +203,7 @@ pub struct Cell {
     /// The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// What is spoken: HTTP/1.1 alone, or over TLS.
+    /// What is spoken.
     #[serde(default, skip_serializing_if = "Protocol::is_plain")]
     pub protocol: Protocol,
 }
@@ -198,6 +224,7 @@ impl Measure {
             workload: workload.into(),
             connections,
             pipeline: one(),
+            streams: None,
             rates: capacity_alone(),
             networks: Vec::new(),
             contenders: Vec::new(),
@@ -214,7 +241,7 @@ impl Measure {
             let of = move |offered: Offered| Cell {
                 workload: self.workload.clone(),
                 connections,
-                pipeline: self.pipeline,
+                pipeline: self.in_flight_over(protocol),
                 offered,
                 network,
                 protocol,
@@ -223,6 +250,11 @@ impl Measure {
         };
         let on = |setting| self.connections.iter().map(move |&connections| (setting, connections));
         self.settings().into_iter().flat_map(on).flat_map(at)
+    }
+
+    /// Requests in flight on one connection over a protocol.
+    fn in_flight_over(&self, protocol: Protocol) -> u32 {
+        self.streams.filter(|_| protocol.is_http2()).unwrap_or(self.pipeline)
     }
 
     /// Each network with each protocol.
@@ -236,6 +268,15 @@ impl Measure {
     pub fn with_messages(self) -> Self {
         let mut protocols: Vec<Protocol> =
             self.protocols().into_iter().map(Protocol::with_messages).collect();
+        protocols.sort_unstable();
+        protocols.dedup();
+        Self { protocols, ..self }
+    }
+
+    /// What is measured where the workload is one of calls of gRPC.
+    #[must_use]
+    pub fn with_calls(self) -> Self {
+        let mut protocols: Vec<Protocol> = self.protocols().into_iter().map(Protocol::with_calls).collect();
         protocols.sort_unstable();
         protocols.dedup();
         Self { protocols, ..self }
@@ -290,6 +331,19 @@ impl Cell {
         self.connections.saturating_mul(self.pipeline)
     }
 
+    /// The connections in words, with what is in flight on each: `64 connections`, `64×8 connections`, and over HTTP/2
+    /// `8 connections × 10 streams`.
+    pub fn connections_in_words(&self) -> String {
+        let many = |n: u32, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        match self.pipeline {
+            streams if self.protocol.is_http2() => {
+                format!("{} × {}", many(self.connections, "connection"), many(streams, "stream"))
+            }
+            1 => many(self.connections, "connection"),
+            _ => format!("{} connections", self.width()),
+        }
+    }
+
     /// Number of connections, with the depth of their pipelines if they have any: `64`, `64×8`.
     pub fn width(&self) -> String {
         if self.pipeline > 1 {
@@ -321,6 +375,9 @@ impl Experiment {
             name: name.into(),
             about: String::new(),
             contenders: Vec::new(),
+            commands: Vec::new(),
+            workloads: Vec::new(),
+            folder: PathBuf::new(),
             measures,
             rounds: default_rounds(),
             least_rounds: None,
@@ -328,6 +385,7 @@ impl Experiment {
             precision: None,
             aa: yes(),
             long_look: yes(),
+            profile: false,
             budget_s: None,
             warmup_s: default_warmup_s(),
             settle_s: default_settle_s(),
@@ -339,6 +397,7 @@ impl Experiment {
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),
             generators: Vec::new(),
+            generator_processes: one(),
             published: None,
             window_requests: None,
             trimmed_mean: false,
@@ -493,78 +552,4 @@ fn default_timeout_s() -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_that_depends_on_the_capacity_brings_it_along_and_comes_after_it() {
-        let rates = ["50%", "common"].map(|rate| rate.parse().unwrap()).to_vec();
-        let measure = Measure { rates, ..Measure::capacity("hello", vec![16, 64]) };
-        let names: Vec<String> = measure.cells().map(|cell| cell.to_string()).collect();
-        let of =
-            |n: u32| [format!("hello at {n}"), format!("hello at {n}, 50%"), format!("hello at {n}, common")];
-        assert_eq!(names, [of(16), of(64)].concat());
-        let fixed = Measure { rates: vec![Offered::Rate(5000)], ..Measure::capacity("hello", vec![16]) };
-        assert_eq!(fixed.cells().count(), 1);
-    }
-
-    #[test]
-    fn in_full_only_what_is_named_changes() {
-        let full = Full {
-            window_requests: Some(1_000_000),
-            budget_s: Some(7200.0),
-            measures: vec![Measure::capacity("hello", vec![512])],
-            ..Full::default()
-        };
-        let own =
-            Experiment { rounds: 5, ..Experiment::new("e", vec![Measure::capacity("hello", vec![64])]) };
-        assert_eq!(own.in_full(), None);
-        let in_full = Experiment { full: Some(full), ..own.clone() }.in_full().unwrap();
-        assert_eq!((in_full.rounds, in_full.warmup_s, in_full.full.is_none()), (5, own.warmup_s, true));
-        assert_eq!(in_full.cells(), [Cell::closed("hello", 512)]);
-        assert_eq!(in_full.window_at(Offered::Capacity), Span::Requests(1_000_000));
-        assert_eq!(in_full.window_at(Offered::Common), Span::Seconds(own.window_s));
-        assert_eq!(own.window_at(Offered::Capacity), Span::Seconds(own.window_s));
-    }
-
-    #[test]
-    fn every_network_is_a_cell_of_its_own() {
-        let networks = ["kernel/veth", "user/xdp"].map(|name| name.parse().unwrap()).to_vec();
-        let measure = Measure { networks, ..Measure::capacity("hello", vec![1, 2]) };
-        let names: Vec<String> = measure.cells().map(|cell| cell.to_string()).collect();
-        let of = |network: &str| [1, 2].map(|n| format!("hello at {n} on {network}"));
-        assert_eq!(names, [of("kernel/veth"), of("user/xdp")].concat());
-        let experiment = Experiment::new("e", vec![measure, Measure::capacity("hello", vec![1])]);
-        let named: Vec<String> =
-            experiment.networks().iter().map(|n| n.map_or("-".to_owned(), |n| n.to_string())).collect();
-        assert_eq!(named, ["kernel/veth", "user/xdp", "-"]);
-        let cell = &experiment.cells()[2];
-        let json = serde_json::to_string(cell).unwrap();
-        assert_eq!(json, r#"{"workload":"hello","connections":1,"network":"user/xdp"}"#);
-        assert_eq!(serde_json::from_str::<Cell>(&json).unwrap(), *cell);
-    }
-
-    #[test]
-    fn a_measure_may_be_for_some_contenders_only() {
-        let alone = Measure {
-            contenders: vec!["assay".to_owned()],
-            networks: vec!["user/ring".parse().unwrap()],
-            ..Measure::capacity("hello", vec![64])
-        };
-        let experiment = Experiment::new("e", vec![Measure::capacity("hello", vec![64]), alone]);
-        let takes =
-            |contender| experiment.cells().iter().map(|c| experiment.takes(contender, c)).collect::<Vec<_>>();
-        assert_eq!((takes("assay"), takes("gin")), (vec![true, true], vec![true, false]));
-    }
-
-    #[test]
-    fn a_cell_of_an_older_record_is_a_closed_loop() {
-        let old: Cell = serde_json::from_str(r#"{"workload":"hello","connections":64}"#).unwrap();
-        assert_eq!(old, Cell::closed("hello", 64));
-        assert_eq!(serde_json::to_string(&old).unwrap(), r#"{"workload":"hello","connections":64}"#);
-        let deep = Cell { pipeline: 8, offered: Offered::Share(500), ..old };
-        let text = serde_json::to_string(&deep).unwrap();
-        assert_eq!(text, r#"{"workload":"hello","connections":64,"pipeline":8,"offered":"50%"}"#);
-        assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), deep);
-    }
-}
+mod tests;

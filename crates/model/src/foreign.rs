@@ -4,7 +4,8 @@ use crate::conformance::{CheckedServer, Conformance};
 use crate::identity::{Identity, Origin};
 use crate::learnt::Learnt;
 use crate::load::LoadReport;
-use crate::record::{Entry, GeneratorEntry, NotRun, Record, Run};
+use crate::profile::{Profile, Sampled};
+use crate::record::{Entry, GeneratorEntry, Measurement, NotRun, Record, Run};
 use crate::workload::{RequestKind, Workload};
 
 /// Something that holds text which we did not write: words of people, programs and servers.
@@ -87,15 +88,44 @@ impl Foreign for LoadReport {
             look(&mut sample.detail);
             look(&mut sample.received);
         }
+        for share in &mut self.generators {
+            share.lost.iter_mut().for_each(&mut *look);
+            share.report.iter_mut().for_each(|report| report.each_text(look));
+        }
+    }
+}
+
+impl Foreign for Measurement {
+    fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        self.load.each_text(look);
+        if let Some(straight) = &mut self.straight {
+            straight.each_text(look);
+        }
     }
 }
 
 impl Foreign for Run {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         self.learnt.iter_mut().for_each(|learnt| learnt.each_text(look));
-        self.cells.iter_mut().for_each(|window| window.load.each_text(look));
+        self.cells.iter_mut().for_each(|window| window.each_text(look));
         self.by_generator.iter_mut().filter_map(|window| window.failure.as_mut()).for_each(&mut *look);
+        self.profiles.iter_mut().for_each(|profile| profile.each_text(look));
         self.failure.each_text(look);
+    }
+}
+
+/// Names of functions, files and threads are what the authors of a program chose.
+impl Foreign for Profile {
+    fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        let Sampled { threads, frames, waits, .. } = &mut self.sampled;
+        threads.iter_mut().for_each(&mut *look);
+        frames
+            .iter_mut()
+            .flat_map(|frame| [&mut frame.symbol, &mut frame.module])
+            .flatten()
+            .for_each(&mut *look);
+        waits.iter_mut().for_each(|wait| look(&mut wait.thread));
+        self.refused.iter_mut().for_each(|refused| look(&mut refused.why));
     }
 }
 
@@ -137,6 +167,8 @@ mod tests {
     use crate::experiment::Cell;
     use crate::generator::GeneratorName;
     use crate::generator_window::GeneratorWindow;
+    use crate::load::Arrival;
+    use crate::profile::{Facet, Frame, FrameKind, Refused, Wait};
     use crate::record::{LeftOut, Stage};
     use crate::units::Nanos;
 
@@ -175,5 +207,34 @@ mod tests {
         };
         let mut run = Run { by_generator: vec![window], ..Run::default() };
         assert_eq!(texts(&mut run), ["it cannot connect"]);
+    }
+
+    #[test]
+    fn names_in_a_profile_are_looked_at() {
+        let named = |symbol: Option<&str>, module: Option<&str>| Frame {
+            symbol: symbol.map(str::to_owned),
+            module: module.map(str::to_owned),
+            kind: FrameKind::Native,
+        };
+        let sampled = Sampled {
+            threads: vec!["worker".to_owned()],
+            frames: vec![named(Some("main"), Some("a.out")), named(None, None)],
+            waits: vec![Wait {
+                thread: "sleeper".to_owned(),
+                channel: "ep_poll".to_owned(),
+                time_ns: Nanos(1),
+                count: 1,
+            }],
+            ..Sampled::default()
+        };
+        let mut profile = Profile {
+            cell: Cell::closed("hello", 1),
+            arrival: Arrival::Closed,
+            offset_ns: Nanos::ZERO,
+            sampled,
+            traced: None,
+            refused: vec![Refused { what: Facet::Kernel, why: "no right".to_owned() }],
+        };
+        assert_eq!(texts(&mut profile), ["worker", "main", "a.out", "sleeper", "no right"]);
     }
 }

@@ -16,3 +16,10 @@ pub struct Interval {
     /// then also both ends.
     pub confidence: f64,
 }
+
+impl Interval {
+    /// Whether zero lies outside, so that a difference with this interval is shown to be one.
+    pub fn excludes_zero(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+}

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::experiment::Protocol;
+use crate::fleet::ClockOffset;
 use crate::learnt::Learnt;
 use crate::running::Running;
 use crate::tls::TlsReport;
@@ -90,11 +91,33 @@ pub struct LoadReport {
     /// What the server answered before the load, where nobody said what is right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<Learnt>,
+    /// The generators whose reports these figures are put together from; none where one generator made the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorShare>,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
     /// What the generator has to say about its own trustworthiness
     /// (docs/method/generator.md#what-does-the-generator-check-of-itself).
     pub checks: Vec<Check>,
+}
+
+/// The part that one of several generators had in a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorShare {
+    /// The generator, by number or by host.
+    pub name: String,
+    /// Its clock beside that of whoever led the load.
+    pub clock: ClockOffset,
+    /// When it really began, after the moment on which all had agreed, by the leader's clock; of several windows the one in which
+    /// it was farthest from it. Absent where it never began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_ns: Option<i64>,
+    /// What befell it, where it did not carry out its part to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+    /// Its own report, from which the common one is made; absent where it was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<LoadReport>>,
 }
 
 /// One of several short windows on the same connections.

@@ -27,6 +27,12 @@ pub enum Protocol {
     /// WebSocket over TLS.
     #[serde(rename = "wss")]
     Wss,
+    /// gRPC over HTTP/2 without TLS.
+    #[serde(rename = "grpc")]
+    Grpc,
+    /// gRPC over HTTP/2 and TLS.
+    #[serde(rename = "grpcs")]
+    Grpcs,
 }
 
 impl Protocol {
@@ -40,10 +46,26 @@ impl Protocol {
         }
     }
 
-    /// What is spoken where messages travel over WebSockets in the place of requests.
+    /// What is spoken where messages travel over WebSockets in the place of requests: a socket begins in HTTP/1.1, so HTTP/2 stays
+    /// what it is.
     #[must_use]
     pub fn with_messages(self) -> Self {
-        if self.is_secured() { Self::Wss } else { Self::Ws }
+        match self {
+            Self::H1 | Self::Ws => Self::Ws,
+            Self::H1Tls | Self::Wss => Self::Wss,
+            Self::H2c | Self::H2 | Self::Grpc | Self::Grpcs => self,
+        }
+    }
+
+    /// What is spoken where calls of gRPC take the place of requests.
+    #[must_use]
+    pub fn with_calls(self) -> Self {
+        if self.is_secured() { Self::Grpcs } else { Self::Grpc }
+    }
+
+    /// Whether it is gRPC, over TLS or not.
+    pub fn is_grpc(self) -> bool {
+        matches!(self, Self::Grpc | Self::Grpcs)
     }
 
     /// Whether it is WebSocket, over TLS or not.
@@ -58,7 +80,7 @@ impl Protocol {
 
     /// Whether the connections are secured.
     pub fn is_secured(self) -> bool {
-        matches!(self, Self::H1Tls | Self::H2 | Self::Wss)
+        matches!(self, Self::H1Tls | Self::H2 | Self::Wss | Self::Grpcs)
     }
 
     /// Whether it is HTTP/1.1, over TLS or not.
@@ -66,19 +88,20 @@ impl Protocol {
         matches!(self, Self::H1 | Self::H1Tls)
     }
 
-    /// Whether it is HTTP/2.
+    /// Whether it is HTTP/2, or laid upon that.
     pub fn is_http2(self) -> bool {
-        matches!(self, Self::H2c | Self::H2)
+        matches!(self, Self::H2c | Self::H2 | Self::Grpc | Self::Grpcs)
     }
 
     /// The protocol that it is laid upon, or that it takes the place of, with which its cost is told; none for one that stands
     /// by itself.
     pub fn base(self) -> Option<Self> {
         match self {
-            Self::H1 | Self::Ws => None,
+            Self::H1 | Self::Ws | Self::Grpc => None,
             Self::H1Tls | Self::H2c => Some(Self::H1),
             Self::H2 => Some(Self::H1Tls),
             Self::Wss => Some(Self::Ws),
+            Self::Grpcs => Some(Self::Grpc),
         }
     }
 }
@@ -87,7 +110,7 @@ impl std::str::FromStr for Protocol {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let all = [Self::H1, Self::H1Tls, Self::H2c, Self::H2, Self::Ws, Self::Wss];
+        let all = [Self::H1, Self::H1Tls, Self::H2c, Self::H2, Self::Ws, Self::Wss, Self::Grpc, Self::Grpcs];
         let named = all.into_iter().find(|protocol| protocol.to_string() == name);
         named.ok_or_else(|| {
             let known = all.map(|protocol| protocol.to_string()).join(", ");
@@ -105,6 +128,49 @@ impl std::fmt::Display for Protocol {
             Self::H2 => "h2",
             Self::Ws => "ws",
             Self::Wss => "wss",
+            Self::Grpc => "grpc",
+            Self::Grpcs => "grpcs",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_read_by_the_name_that_it_is_told_by() {
+        for protocol in
+            [Protocol::H1, Protocol::H1Tls, Protocol::H2c, Protocol::H2, Protocol::Ws, Protocol::Wss]
+        {
+            assert_eq!(protocol.to_string().parse(), Ok(protocol));
+        }
+        assert!("h3".parse::<Protocol>().is_err_and(|why| why.contains("h1, h1+tls, h2c, h2")));
+    }
+
+    #[test]
+    fn calls_are_laid_upon_http2_that_is_secured_as_they_are() {
+        for (spoken, with_calls) in [
+            (Protocol::H1, Protocol::Grpc),
+            (Protocol::H2c, Protocol::Grpc),
+            (Protocol::H1Tls, Protocol::Grpcs),
+            (Protocol::Grpcs, Protocol::Grpcs),
+        ] {
+            assert_eq!(spoken.with_calls(), with_calls);
+            assert!(with_calls.is_http2() && with_calls.is_secured() == spoken.is_secured());
+            assert_eq!(with_calls.to_string().parse(), Ok(with_calls));
+        }
+    }
+
+    #[test]
+    fn messages_travel_over_sockets_that_begin_in_http1() {
+        for (spoken, with_messages) in [
+            (Protocol::H1, Protocol::Ws),
+            (Protocol::H1Tls, Protocol::Wss),
+            (Protocol::Wss, Protocol::Wss),
+            (Protocol::H2c, Protocol::H2c),
+        ] {
+            assert_eq!(spoken.with_messages(), with_messages);
+        }
     }
 }

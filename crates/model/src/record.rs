@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, CheckOutcome};
 use crate::conformance::Conformance;
-use crate::database::DatabaseKind;
 use crate::design::Side;
 use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
@@ -15,22 +14,28 @@ use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
 use crate::identity::Identity;
 use crate::imported::Imported;
+use crate::lab::{GeneratorHost, ServerHost};
 use crate::learnt::Learnt;
 use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
+use crate::profile::Profile;
 use crate::rule::Rule;
 use crate::running::Running;
 use crate::setting::Setting;
 use crate::speed::WindowSpeed;
 use crate::tls::Agreed;
 use crate::units::Nanos;
-use crate::usage::{Counted, Usage};
+use crate::upstream::{Upstream, UpstreamUsage};
+use crate::usage::Usage;
 use crate::workload::Workload;
 
+pub use crate::database::{Database, DatabaseOrigin};
 pub use crate::identity::Origin;
 pub use crate::not_run::{NotRun, NotRunOn, Stage};
 pub use crate::program::Program;
+pub use crate::throttled::Throttled;
+pub use crate::warmup::{LeadIn, Warmup};
 
 /// Name and version of the format of [`Record`].
 pub const RECORD_SCHEMA: &str = "assay-record/1";
@@ -46,6 +51,9 @@ pub struct Record {
     pub started_at: String,
     /// Wall-clock time from the first round's start to the last save.
     pub elapsed_ns: Nanos,
+    /// How much of that time the run waited, because a person wanted a pause.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub paused_ns: Nanos,
     /// Where the run stands.
     pub state: State,
     /// The program that measured.
@@ -69,7 +77,16 @@ pub struct Record {
     /// The database of the workloads that need one; absent when none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
-    /// How that was set up; absent for loopback.
+    /// The server behind every proxy; absent where no proxy takes part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Upstream>,
+    /// The host on which servers were started, where that was not this one; its CPUs are theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<ServerHost>,
+    /// The hosts from which load came, where that was not this one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generator_hosts: Vec<GeneratorHost>,
+    /// How the link was set up; absent for loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_facts: Option<LinkFacts>,
     /// Where the figures came from when assay did not measure them; absent for a run.
@@ -171,41 +188,6 @@ pub enum State {
     Interrupted,
 }
 
-/// The database of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Database {
-    /// What it is.
-    #[serde(default)]
-    pub kind: DatabaseKind,
-    /// Where it came from.
-    pub origin: DatabaseOrigin,
-    /// Its version, as it tells it, or its program and version; absent when there was none to ask.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Settings that were changed for the run, `name=value`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<String>,
-    /// Its CPUs, as a kernel list; absent where they are not ours to choose.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<String>,
-    /// Whether the generator had the same CPUs.
-    #[serde(default)]
-    pub beside_generator: bool,
-    /// Why there was none, so that nothing that needs it was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_run: Option<NotRun>,
-}
-
-/// Where a database came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DatabaseOrigin {
-    /// On a server of its own, which assay started and removed.
-    Private,
-    /// On the server that the user named: one that assay made there and removed, or that of a server that ran already.
-    Given,
-}
-
 /// A contender as it took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
@@ -271,11 +253,17 @@ pub struct Run {
     /// Load before the first measurement, one entry per workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<Warmup>,
+    /// Load just before the turns in a cell, because the server had rested while others had theirs, one entry per cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lead_ins: Vec<LeadIn>,
     /// The measurements, in the order in which they were made.
     pub cells: Vec<Measurement>,
     /// Windows of load by several generators, ours among them, one after the other; empty where no other was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_generator: Vec<GeneratorWindow>,
+    /// Where its time went, in slices of load of their own after the measurements; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profile>,
     /// Why it ended early, if it did; cells measured before stay valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<NotRun>,
@@ -284,20 +272,6 @@ pub struct Run {
 /// Whether a group is left out of a record.
 fn is_first(group: &u32) -> bool {
     *group == 0
-}
-
-/// Load given until a fresh server no longer got faster, or the time for it was over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Warmup {
-    /// Name of the workload.
-    pub workload: String,
-    /// Right answers per second in each slice of the warm-up, in order.
-    pub per_second: Vec<f64>,
-    /// Whether it had stopped getting faster.
-    pub settled: bool,
-    /// What was counted in one slice more, apart from the window because counting system calls slows each of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counted: Option<Counted>,
 }
 
 /// One window of load on one contender.
@@ -324,6 +298,13 @@ pub struct Measurement {
     /// What the database's processes used over the same span; absent where none was needed or it is not ours to observe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseUsage>,
+    /// What the upstream of a proxy did over the same span; absent for all others, and where it could not be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<UpstreamUsage>,
+    /// The window at the same rate, just before or after this one, that went straight to the upstream of a proxy: there the
+    /// upstream is the server. Absent in closed loops and for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub straight: Option<Box<Measurement>>,
     /// What went over the link in the same span; absent for loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_use: Option<LinkUse>,
@@ -445,9 +426,7 @@ impl Record {
             Some(network) => self.networks.iter().find(|facts| facts.network == network)?.link_facts.as_ref(),
         }
     }
-}
 
-impl Record {
     /// The contender of this name.
     pub fn entry_of(&self, name: &str) -> Option<&Entry> {
         self.contenders.iter().find(|entry| entry.identity.name == name)
@@ -517,14 +496,27 @@ impl Measurement {
 
     /// Share of the window for which a thread of the generator could have run but waited for a CPU, on average over its
     /// threads, 0 to 1. Where the kernel does not count that, the times it was taken off its CPU tell at least so much.
-    /// Waiting for a database that has the same CPUs is part of the plan and does not count.
+    /// Waiting for a database or an upstream that has the same CPUs is part of the plan and does not count.
     pub fn generator_delay_share(&self) -> f64 {
         let generator = &self.load.generator;
         let delay = generator.run_delay_ns.map_or(generator.involuntary_switches * SLICE_NS, |delay| delay.0);
         let threads = self.load.thread_busy_shares.len().max(1) as f64;
-        let beside = self.database.as_ref().filter(|database| database.beside_generator);
-        let delay = delay.saturating_sub(beside.map_or(0, |database| database.usage.cpu_ns().0));
+        let delay = delay.saturating_sub(self.beside_generator().map(|usage| usage.cpu_ns().0).sum());
         delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)
+    }
+
+    /// Right answers over the span in which those who served were watched: what comes before the first turn counts in the books
+    /// alone.
+    pub fn answers_watched(&self) -> u64 {
+        let in_turns: u64 = self.turns.iter().map(|turn| turn.load.answered).sum();
+        if in_turns > 0 { in_turns } else { self.load.books.ok }
+    }
+
+    /// What those used that had the generator's CPUs by plan: a database, an upstream.
+    pub fn beside_generator(&self) -> impl Iterator<Item = &Usage> {
+        let database = self.database.as_ref().filter(|database| database.beside_generator);
+        let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
+        database.map(|database| &database.usage).into_iter().chain(upstream.map(|upstream| &upstream.usage))
     }
 }
 
@@ -563,21 +555,4 @@ pub struct Machine {
     /// What one did to assay itself, the generator included; absent where none binds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_throttled: Option<Throttled>,
-}
-
-/// A quota of CPU time that a control group sets (kernel: scheduler/sched-bwc.rst), and what it did over a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Throttled {
-    /// CPU time that it allows for each second, in CPUs.
-    pub quota_cpus: f64,
-    /// How long it held back whom it binds, summed over the CPUs.
-    pub throttled_ns: Nanos,
-}
-
-impl Throttled {
-    /// Both together, one after the other.
-    #[must_use]
-    pub fn then(self, later: Self) -> Self {
-        Self { throttled_ns: self.throttled_ns + later.throttled_ns, ..later }
-    }
 }

@@ -32,6 +32,8 @@ macro_rules! rules {
 rules! {
     /// It is known how old servers were when they were measured, and which change with age would have been seen.
     Ages => "ages",
+    /// All right answers of a proxy come from its upstream.
+    AnsweredByItself => "answered-by-itself",
     /// A right answer came in the window.
     Answers => "answers",
     /// A contender can be told from the machine's limit.
@@ -63,6 +65,8 @@ rules! {
     GeneratorDisturbed => "generator-disturbed",
     /// No thread of the generator uses all of its CPU.
     GeneratorSaturated => "generator-saturated",
+    /// Several generators of one load begin together, and none is lost.
+    Generators => "generators",
     /// The generator could send more than it did.
     Headroom => "headroom",
     /// Figures were measured here.
@@ -146,6 +150,8 @@ rules! {
     Unfinished => "unfinished",
     /// No bytes come that nobody asked for.
     UnsolicitedBytes => "unsolicited-bytes",
+    /// The upstreams of proxies have CPUs for themselves.
+    Upstream => "upstream",
     /// A server is as fast as it will be before it is measured.
     WarmUp => "warm-up",
     /// A window is many times as long as a response.

@@ -24,6 +24,11 @@ impl Nanos {
     /// Later than any reading of the clock.
     pub const MAX: Self = Self(u64::MAX);
 
+    /// Whether it is no time at all, and so left out of a record.
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     /// A span of `n` microseconds.
     pub const fn from_micros(n: u64) -> Self {
         Self(n * 1_000)

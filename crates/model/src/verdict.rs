@@ -1,5 +1,7 @@
 //! What a record means: computed from it, never stored beside it.
 
+mod proxy;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +12,11 @@ use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::{Cell, Protocol};
 use crate::network::Network;
 use crate::published::Figures;
+use crate::why::Why;
 
 pub use crate::evidence::{Ages, LimitedBy, SelfRatio};
 pub use crate::interval::Interval;
+pub use proxy::{AddedLatency, AddedQuantile, ProxyCost};
 
 /// The judgement of a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +62,15 @@ pub struct Verdict {
     /// Every contender over a protocol against itself over the one beneath; empty where only one was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocol_cost: Vec<ProtocolCost>,
+    /// Every proxy against the server behind it, alone in its place; empty where no proxy was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxy_cost: Vec<ProxyCost>,
+    /// What every proxy adds to response times at a given rate; empty where none was measured at one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_latency: Vec<AddedLatency>,
+    /// Where the time of those goes that were profiled, one entry per cell; empty where nobody was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
 }
 
 /// What a protocol costs a contender: the same program in the same rounds, over it and over the protocol that it is laid upon.
@@ -71,6 +84,10 @@ pub struct ProtocolCost {
     pub cell: Cell,
     /// The protocol beneath, with which it is compared.
     pub base: Protocol,
+    /// Connections of the cell beneath, one request in flight on each, where it differs in that too: as many requests are in flight
+    /// there as on the streams of HTTP/2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_connections: Option<u32>,
     /// Right answers per second over the protocol; absent when withheld.
     pub per_second: Option<Interval>,
     /// Its throughput over the protocol beneath.

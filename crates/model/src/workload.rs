@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::{DatabaseKind, kind_or_flag};
 use crate::html::Page;
+use crate::message::{self, BadMessage};
 use crate::shape::{BadShape, Shape};
 use crate::template::{BadPlaceholder, Draw, Numbers, is_name, placeholders, with_values};
 use family::{Family, Parameter};
@@ -40,6 +41,10 @@ pub struct Workload {
     /// Whether requests are messages of this kind over WebSockets, which are opened at the path of the first; absent for HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket: Option<MessageKind>,
+    /// Whether requests are calls of gRPC: `path` is `/package.Service/Method`, and the bodies of request and answer are messages of
+    /// Protocol Buffers, written as `1: "text" 2: 150` (docs/method/grpc.md#how-is-a-message-written).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grpc: bool,
     /// The kinds of request; one is drawn for every request by weight.
     #[serde(rename = "request")]
     pub requests: Vec<RequestKind>,
@@ -67,14 +72,15 @@ impl std::fmt::Display for MessageKind {
 impl Workload {
     /// Why one of its requests means nothing, whatever its command prints.
     pub fn fault_of(&self, request: &RequestKind) -> Option<BadRequest> {
-        if self.before.is_none() {
-            return request.example().err();
-        }
-        let any = request.variables().into_iter().map(|name| (name, "x".to_owned())).collect();
-        request.with_values(&any).example().err()
+        let filled = self.before.as_ref().map(|_| {
+            let any = request.variables().into_iter().map(|name| (name, "x".to_owned())).collect();
+            request.with_values(&any)
+        });
+        let request = filled.as_ref().unwrap_or(request);
+        if self.grpc { request.fault_of_call() } else { request.example().err() }
     }
 
-    /// Its requests as they can be asked of a server once and over plain HTTP: where they are messages, the opening handshake.
+    /// Its requests as they can be asked of a server once: where they are messages of a WebSocket, the opening handshake.
     pub fn probes(&self) -> impl Iterator<Item = RequestKind> {
         let is_socket = self.websocket.is_some();
         self.requests.iter().map(move |kind| if is_socket { kind.opening() } else { kind.clone() })
@@ -204,10 +210,24 @@ pub enum BadRequest {
     /// Two rules for the same body.
     #[error("expect: body, json, shape, html, their files and contains exclude each other; keep one")]
     TwoBodies,
+    /// A text of a message of Protocol Buffers that stands for none.
+    #[error("{key}, at {source}")]
+    Message {
+        /// The part of the call that has it.
+        key: &'static str,
+        /// Where, and what is wrong with it.
+        source: BadMessage,
+    },
+    /// A rule for what is no text.
+    #[error("expect.{0} is for texts: the answer to a call is a message; write expect.body")]
+    NotOfMessages(&'static str),
     /// A length that nothing has.
     #[error("expect.length: {0} to {1} bytes is no range; write [least, greatest]")]
     Length(u64, u64),
 }
+
+/// What the request of every call of gRPC says.
+const CALL_FIELDS: [(&str, &str); 2] = [("content-type", "application/grpc"), ("te", "trailers")];
 
 impl RequestKind {
     /// A GET of `path`, to which any 2xx is right.
@@ -228,6 +248,40 @@ impl RequestKind {
         let headers = self.headers.iter().cloned().chain(fields).collect();
         let expect = Expect { status: Some(101), ..Expect::default() };
         Self { headers, expect, ..Self::get(&self.path) }
+    }
+
+    /// The request of a call of gRPC at its path: with the fields of one, where it does not say them itself.
+    #[must_use]
+    pub fn call(&self) -> Self {
+        let is_said = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let fields = CALL_FIELDS.into_iter().filter(|(name, _)| !is_said(name));
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let headers = fields.chain(self.headers.iter().cloned()).collect();
+        let body = Some(self.body.clone().unwrap_or_default());
+        Self { method: "POST".to_owned(), headers, body, ..self.clone() }
+    }
+
+    /// Why it means nothing as a call of gRPC, whose bodies are messages.
+    pub fn fault_of_call(&self) -> Option<BadRequest> {
+        let example = match self.example() {
+            Ok(example) => example,
+            Err(fault) => return Some(fault),
+        };
+        let expect = &example.expect;
+        let of_texts = [
+            ("json", expect.json.is_some()),
+            ("html", expect.html.is_some()),
+            ("shape", expect.shape.is_some()),
+            ("coding", expect.coding.is_some()),
+        ];
+        if let Some((key, _)) = of_texts.into_iter().find(|(_, is_there)| *is_there) {
+            return Some(BadRequest::NotOfMessages(key));
+        }
+        let texts = [("body", &example.body), ("expect.body", &expect.body)];
+        texts.into_iter().find_map(|(key, text)| {
+            let source = message::encode(text.as_ref()?, &mut Vec::new()).err()?;
+            Some(BadRequest::Message { key, source })
+        })
     }
 
     /// Names in its placeholders that stand for none of its own numbers.
@@ -365,6 +419,32 @@ mod tests {
         let alone = Workload { before: None, ..workload };
         let fault = alone.fault_of(&alone.requests[0]).expect("nobody prints it").to_string();
         assert!(fault.contains("`${token}`") && fault.contains("--before"), "{fault}");
+    }
+
+    #[test]
+    fn a_call_is_of_messages() {
+        let call = |body: &str, expect| RequestKind {
+            body: Some(body.into()),
+            expect,
+            ..RequestKind::get("/a.B/C")
+        };
+        let fault = |kind: RequestKind| {
+            let calls = Workload { grpc: true, ..Workload::default() };
+            calls.fault_of(&kind).map(|fault| fault.to_string()).unwrap_or_default()
+        };
+        let right = Expect { body: Some("1: ${n}".into()), ..Expect::default() };
+        assert_eq!(fault(call("1: ${n=sequence}", right)), "");
+        assert!(
+            fault(call("1: \"a", Expect::default())).starts_with("body, at byte 3: a text without its end")
+        );
+        let wrong = Expect { body: Some("x".into()), ..Expect::default() };
+        assert!(fault(call("", wrong)).starts_with("expect.body, at byte 0"));
+        let json = Expect { json: Some("1".into()), ..Expect::default() };
+        assert!(fault(call("", json)).starts_with("expect.json is for texts"));
+        let named = vec![("Content-Type".to_owned(), "application/grpc+proto".to_owned())];
+        let own = RequestKind { headers: named.clone(), ..call("", Expect::default()) }.call();
+        assert_eq!((own.method.as_str(), own.headers.len()), ("POST", 2));
+        assert_eq!(own.headers[1], named[0]);
     }
 
     #[test]

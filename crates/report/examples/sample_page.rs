@@ -1,12 +1,16 @@
 //! Writes the made-up run of the tests as the page and as text: `cargo run -p assay-report --example sample_page FOLDER`.
 //! The browser tests of report-ui open what it writes.
 
+#[path = "../tests/support/again.rs"]
+mod again;
 #[path = "../tests/support/beside.rs"]
 mod beside;
 #[path = "../tests/support/latency.rs"]
 mod latency;
 #[path = "../tests/support/networks.rs"]
 mod networks;
+#[path = "../tests/support/profiled.rs"]
+mod profiled;
 #[path = "../tests/support/rated.rs"]
 mod rated;
 #[path = "../tests/support/mod.rs"]
@@ -16,6 +20,7 @@ use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 
+use assay_report::page::PageRun;
 use assay_report::terminal::Style;
 use assay_report::{export, html, page, terminal};
 
@@ -33,6 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stacks = networks::on_networks(support::sample());
     fs::write(folder.join("stacks.html"), html::page(&stacks.0, &stacks.1)?)?;
     fs::write(folder.join("stacks.json"), serde_json::to_vec(&page::build(&[(&stacks.0, &stacks.1)])?)?)?;
+    let why = profiled::profiled(support::sample())?;
+    fs::write(folder.join("why.html"), html::page(&why.0, &why.1)?)?;
+    fs::write(folder.join("why.json"), serde_json::to_vec(&page::build(&[(&why.0, &why.1)])?)?)?;
+    let (loaded, judged, since) = again::again(support::sample())?;
+    let again = [PageRun { record: &loaded, verdict: &judged, since: Some(&since) }];
+    fs::write(folder.join("again.html"), html::pages(&again)?)?;
+    fs::write(folder.join("again.json"), serde_json::to_vec(&page::build(&again)?)?)?;
     fs::write(folder.join("report.json"), export::json(&record, &verdict)?)?;
     fs::write(folder.join("report.csv"), export::csv(&record)?)?;
     fs::write(folder.join("report.md"), export::markdown(&record, &verdict))?;

@@ -158,6 +158,16 @@ pub(crate) fn absence(entry: &GeneratorEntry) -> Option<String> {
     })
 }
 
+/// Every such generator of a run, each with its remedy.
+pub(crate) fn absences(record: &Record) -> Vec<String> {
+    let told = record.generators.iter().filter_map(|entry| {
+        let remedy = entry.not_run.as_ref().and_then(|why| why.remedy.as_ref());
+        let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        Some(absence(entry)? + &remedy)
+    });
+    told.collect()
+}
+
 /// All cells as Markdown tables.
 pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
     verdict.cross_checks.iter().map(|crossed| markdown_table(record, crossed)).collect()

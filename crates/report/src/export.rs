@@ -20,7 +20,9 @@ use serde::Serialize;
 
 use crate::absent::absent;
 use crate::standings::{Column, telling};
-use crate::{ReportError, beside, cross_check, foreign, format, notes, protocol, stack, text, words};
+use crate::{
+    ReportError, beside, cross_check, foreign, format, notes, protocol, proxy, stack, text, why, words,
+};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -70,6 +72,8 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     out += &cross_check::markdown(record, verdict);
     out += &stack::markdown(record, verdict);
     out += &protocol::markdown(record, verdict);
+    out += &proxy::markdown(verdict);
+    out += &why::markdown(verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
         return out;
@@ -190,12 +194,8 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
         lines.push(format!("- **{}**: {}", foreign::markdown(&absent.who()), foreign::markdown(&what)));
     }
-    for (entry, text) in
-        record.generators.iter().filter_map(|entry| Some((entry, cross_check::absence(entry)?)))
-    {
-        let remedy = entry.not_run.as_ref().and_then(|why| why.remedy.as_ref());
-        let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        lines.push(format!("- **Generator**: {}", foreign::markdown(&format!("{text}{remedy}"))));
+    for absence in cross_check::absences(record) {
+        lines.push(format!("- **Generator**: {}", foreign::markdown(&absence)));
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }

@@ -34,6 +34,8 @@ const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: per
 
 /// The share from which a percentage has too many digits.
 const MOST_SHARE: f64 = 10.0;
+/// How far apart the ends of an interval may be that are the same figure: sums of doubles are rounded at the sixteenth digit.
+const ROUNDED_SHARE: f64 = 1e-9;
 
 /// A throughput, without its unit: `78.0k`, `1.27M`.
 pub fn rate(per_second: f64) -> String {
@@ -146,6 +148,18 @@ pub fn duration_interval(ns: &Interval) -> Estimate {
     DURATION.with_unit_once(ns)
 }
 
+/// A difference of durations in nanoseconds with its interval, in the unit of the greatest of the three: `+61.2 µs`,
+/// `[+58.0 … +64.3 µs]`.
+pub fn added_duration(ns: &Interval) -> Estimate {
+    let ends = [ns.estimate, ns.low, ns.high];
+    let (factor, symbol) = DURATION.unit_of(ends.into_iter().map(f64::abs).fold(0.0, f64::max));
+    let decimals = if symbol == " ns" { 0 } else { DURATION.interval_decimals(ns, factor) };
+    let [estimate, low, high] = ends.map(|end| signed(end / factor, decimals));
+    let interval =
+        if ns.confidence <= 0.0 { "–".to_owned() } else { format!("[{low} … {high}{symbol}]") };
+    Estimate { estimate: format!("{estimate}{symbol}"), interval }
+}
+
 /// A share with its interval: `86 %`, `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients.
 pub fn percent_interval(share: &Interval) -> Estimate {
     if share.high >= MOST_SHARE { ratio_interval(share) } else { PERCENT.with_unit_once(share) }
@@ -184,9 +198,13 @@ pub fn magnitude(ratio: &Interval) -> Estimate {
 
 /// Decimals of a percentage with which an interval of a ratio can be seen.
 fn change_decimals(ratio: &Interval) -> usize {
-    let half_width = (ratio.high - ratio.low) * 50.0;
-    let visible = half_width > 0.0 && half_width.is_finite();
-    if visible { (-half_width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 }
+    half_width(ratio).map_or(1, |half| (-(half * 100.0).log10().floor()).clamp(1.0, 3.0) as usize)
+}
+
+/// Half of what an interval covers; nothing where its ends differ by no more than their computation rounds.
+fn half_width(of: &Interval) -> Option<f64> {
+    let half = (of.high - of.low) / 2.0;
+    (half.is_finite() && half > ROUNDED_SHARE * of.low.abs().max(of.high.abs())).then_some(half)
 }
 
 /// A share as a signed percentage: −0.03 is `−3 %`.
@@ -230,11 +248,8 @@ impl Scale {
 
     fn interval_decimals(&self, of: &Interval, factor: f64) -> usize {
         let usual = (self.decimals)(of.estimate / factor);
-        let half_width = (of.high - of.low) / 2.0 / factor;
-        if half_width <= 0.0 || !half_width.is_finite() {
-            return usual;
-        }
-        let needed = (-half_width.log10().floor()).max(0.0) as usize;
+        let Some(half_width) = half_width(of) else { return usual };
+        let needed = (-(half_width / factor).log10().floor()).max(0.0) as usize;
         needed.clamp(usual, usual + 2)
     }
 
@@ -342,6 +357,7 @@ mod tests {
         assert_eq!(of(0.968, 0.959, 0.977), ["−3.2 %", "[−4.1 … −2.3 %]"]);
         assert_eq!(of(1.0001, 0.9995, 1.0007), ["+0.01 %", "[−0.05 … +0.07 %]"]);
         assert_eq!(of(1.25, 1.25, 1.25), ["+25.0 %", "[+25.0 … +25.0 %]"]);
+        assert_eq!(of(1.25, 1.249_999_999_999_999_8, 1.25), ["+25.0 %", "[+25.0 … +25.0 %]"]);
         assert_eq!(of(1.0, 0.5, 20.0), ["0.0 %", "[too wide]"]);
         assert_eq!([signed_percent(-0.03), signed_percent(0.1)], ["−3 %", "+10 %"]);
     }
@@ -358,5 +374,6 @@ mod tests {
         check_interval("rate_interval", rate_interval);
         check_interval("duration_interval", duration_interval);
         check_interval("percent_interval", percent_interval);
+        check_interval("added_duration", added_duration);
     }
 }

@@ -11,6 +11,7 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+use crate::page::PageRun;
 use crate::still::still;
 use crate::words::{FINDINGS, in_words};
 use crate::{ReportError, foreign, page};
@@ -21,6 +22,12 @@ const TITLE: &str = "<title>assay report</title>";
 /// What the script replaces as soon as it runs.
 const STILL: &str = r#"<p class="notice">This report draws itself with JavaScript, without any network.</p>"#;
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
+/// Where the policy begins, which forbids every network.
+const POLICY: &str = "content=\"default-src 'none'; ";
+/// The policy of a page that is told news by who serves it, and by nobody else.
+const LIVE_POLICY: &str = "content=\"default-src 'none'; connect-src 'self'; ";
+/// What tells the script that there are news, and where.
+const LIVE: &str = r#"<script id="assay-live" type="application/json">"events"</script>"#;
 
 /// Significant digits of a figure: more than anybody sees, and half of the bytes.
 const DIGITS: i32 = 6;
@@ -48,20 +55,77 @@ pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
     pages(&[(record, verdict)])
 }
 
-/// One report over several runs, between which its reader switches.
+/// One report over several runs, between which its reader switches. A run is a record with its verdict, or a [`PageRun`].
 ///
 /// # Errors
 /// Those of [`page()`].
-pub fn pages(runs: &[(&Record, &Verdict)]) -> Result<String, ReportError> {
+pub fn pages<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<String, ReportError> {
+    document(&told(runs)?, false)
+}
+
+/// A page while its run goes on: what there is so far, as [`page()`] has it, for a server that sends it news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveEdition {
+    /// The page for who opens it now. It asks its server for `events`, which are server-sent events, and nobody else for anything.
+    pub html: String,
+    /// What a page that is open needs to show the same, as one line of JSON: the text of an event `edition`, or of `end`.
+    pub update: String,
+}
+
+/// What a page tells of a run that goes on.
+///
+/// # Errors
+/// Those of [`page()`].
+pub fn live(record: &Record, verdict: &Verdict) -> Result<LiveEdition, ReportError> {
+    let told = told(&[(record, verdict)])?;
+    Ok(LiveEdition { html: document(&told, true)?, update: update(&told, None)? })
+}
+
+/// The last edition of a page whose run is over: `saved` is its report, which the page hands over to be kept.
+///
+/// # Errors
+/// Those of [`page()`].
+pub fn ended(run: PageRun<'_>, saved: &str) -> Result<LiveEdition, ReportError> {
+    let told = told(&[run])?;
+    Ok(LiveEdition { html: saved.to_owned(), update: update(&told, Some(saved))? })
+}
+
+/// What a document is made of.
+struct Told {
+    title: String,
+    still: String,
+    /// [`Packed`] as JSON.
+    data: String,
+}
+
+fn told<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<Told, ReportError> {
     let data = page::build(runs)?;
-    let still = runs.first().map(|(record, verdict)| still(record, verdict)).unwrap_or_default();
+    let first: Option<PageRun<'a>> = runs.first().map(|run| (*run).into());
+    let still = first.map(|PageRun { record, verdict, .. }| still(record, verdict)).unwrap_or_default();
     let runs = data.runs.iter().map(packed_run).collect::<Result<_, _>>()?;
-    let title = format!("<title>{}</title>", foreign::markup(&data.title));
-    let packed = serde_json::to_string(&Packed { schema: data.schema, runs })?;
-    let data = format!(r#"<script id="assay-data" type="application/json">{packed}</script>"#);
+    Ok(Told { title: data.title, still, data: serde_json::to_string(&Packed { schema: data.schema, runs })? })
+}
+
+fn document(told: &Told, is_live: bool) -> Result<String, ReportError> {
+    let title = format!("<title>{}</title>", foreign::markup(&told.title));
+    let live = if is_live { LIVE } else { "" };
+    let data = format!(r#"{live}<script id="assay-data" type="application/json">{}</script>"#, told.data);
     let page = put(TEMPLATE, TITLE, &title, "the title")?;
-    let page = put(&page, STILL, &still, "what stands without a script")?;
+    let page = put(&page, STILL, &told.still, "what stands without a script")?;
+    let page = if is_live { put(&page, POLICY, LIVE_POLICY, "the policy")? } else { page };
     put(&page, DATA, &data, "the data")
+}
+
+fn update(told: &Told, saved: Option<&str>) -> Result<String, ReportError> {
+    #[derive(Serialize)]
+    struct Update<'a> {
+        title: String,
+        data: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        saved: Option<&'a str>,
+    }
+    let title = foreign::line(&told.title);
+    Ok(serde_json::to_string(&Update { title, data: &told.data, saved })?)
 }
 
 fn put(page: &str, place: &str, part: &str, name: &'static str) -> Result<String, ReportError> {

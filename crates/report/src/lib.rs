@@ -36,11 +36,13 @@ pub mod notes;
 pub mod outlook;
 pub mod page;
 pub mod protocol;
+mod proxy;
 pub mod stack;
 mod standings;
 mod still;
 pub mod terminal;
 pub mod text;
+pub mod why;
 pub mod words;
 
 pub use error::ReportError;

@@ -244,7 +244,7 @@ pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
 pub(crate) fn cell_title(cell: &Cell) -> String {
     let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();
     let protocol = if cell.protocol.is_plain() { String::new() } else { format!(", {}", cell.protocol) };
-    format!("{}, {} connections{network}{protocol}", cell.workload, cell.width())
+    format!("{}, {}{network}{protocol}", cell.workload, cell.connections_in_words())
 }
 
 /// What the time went into.
@@ -264,6 +264,15 @@ pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
     let ages =
         cell.standings.iter().filter(|standing| matters(standing)).filter_map(|standing| standing.ages);
     power.into_iter().chain(ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages))).collect()
+}
+
+/// How much is asked for, behind "at": `capacity`, `the common rate`, else as people write it.
+pub(crate) fn load_in_words(offered: Offered) -> String {
+    match offered {
+        Offered::Capacity => "capacity".to_owned(),
+        Offered::Common => "the common rate".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// What a table of response times shows: workload, connections, arrivals and load.
@@ -392,6 +401,7 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
         LimitedBy::Generator => "generator",
         LimitedBy::Both => "both",
         LimitedBy::Database => "database",
+        LimitedBy::Upstream => "upstream",
         LimitedBy::Link => "link",
         LimitedBy::Connections => "connections",
         LimitedBy::Neither => "waiting",

@@ -191,7 +191,8 @@ pub(crate) fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Colum
     COLUMNS.iter().filter(is_known).collect::<Vec<_>>().into_iter()
 }
 
-fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
+/// The text of a figure, or a dash where it is not known.
+pub(crate) fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), format)
 }
 

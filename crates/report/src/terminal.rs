@@ -3,11 +3,14 @@
 mod beside;
 mod columns;
 mod cross_check;
+pub mod live;
 pub(crate) mod prose;
 mod protocol;
+mod proxy;
 mod rates;
 mod stack;
 mod table;
+mod why;
 
 use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::conformance::Earlier;
@@ -77,6 +80,9 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     for comparison in crate::protocol::comparisons(verdict) {
         protocol::cost(&mut page, record, &comparison);
     }
+    crate::proxy::costs(verdict).iter().for_each(|costs| proxy::costs(&mut page, record, costs));
+    crate::proxy::added(verdict).iter().for_each(|added| proxy::added(&mut page, record, added));
+    verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
         page.line(&[]);
@@ -88,6 +94,14 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     prose::conformance(&mut page, record, earlier);
     prose::trust(&mut page, verdict);
     page.finish()
+}
+
+/// Where the time of each server goes, and where one spends more of it than another: nothing but the explanation, lines ending in
+/// `\n`. `None` where nobody was profiled.
+pub fn explanation(record: &Record, verdict: &Verdict, style: &Style) -> Option<String> {
+    let mut page = Page::new(style);
+    verdict.why.iter().for_each(|of| why::explained(&mut page, record, of));
+    (!verdict.why.is_empty()).then(|| page.finish())
 }
 
 /// The text so far, and how to add to it.
@@ -103,6 +117,11 @@ impl Page {
 
     pub(crate) fn width(&self) -> usize {
         self.style.width
+    }
+
+    /// Whether it stays within ASCII.
+    pub(crate) fn is_ascii(&self) -> bool {
+        self.style.ascii
     }
 
     pub(crate) fn finish(self) -> String {

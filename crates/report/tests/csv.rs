@@ -1,5 +1,7 @@
 //! The windows of the made-up run (`support`) as a table for a spreadsheet.
 
+#[path = "support/again.rs"]
+mod again;
 #[path = "support/networks.rs"]
 mod networks;
 mod support;
@@ -69,4 +71,31 @@ fn a_row_has_the_counters_of_the_stack_that_worked_and_no_others() {
         seen.insert((user, silent));
     }
     assert_eq!(seen.len(), 4);
+}
+
+#[test]
+fn what_several_generators_say_has_rows_of_its_own_that_name_the_generator() {
+    let (record, verdict, _) = again::again(sample()).unwrap();
+    let csv = csv(&record).unwrap();
+    let (by, others): (Vec<_>, Vec<_>) = rows(&csv).into_iter().partition(|row| !row["generator"].is_empty());
+    assert_eq!(others.len(), 7 * 2 * LEVELS.len() * ROUNDS as usize);
+    let windows = || record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.by_generator);
+    assert_eq!((by.len(), windows().count()), (3 * ROUNDS as usize, 3 * ROUNDS as usize));
+    for (row, window) in by.iter().zip(windows()) {
+        assert_eq!(row["generator"], window.generator.to_string());
+        assert_eq!(row["contender"], again::LOADED);
+        assert_eq!((row["service_p99_ns"], row["void"]), ("", ""));
+        match &window.told {
+            Some(told) => {
+                assert_eq!(row["ok"], window.right().unwrap().0.to_string());
+                assert_eq!(
+                    row["told_p99_ns"],
+                    told.percentile(0.99).map_or(String::new(), |of| of.0.to_string())
+                );
+                assert_eq!(row["failure"], "");
+            }
+            None => assert_eq!((row["ok"], row["failure"]), ("", again::WHY)),
+        }
+    }
+    assert_eq!(verdict.cross_checks.len(), 1);
 }

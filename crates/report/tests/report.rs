@@ -10,7 +10,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use assay_model::check::Check;
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Conformance, Ruling};
 use assay_model::evidence::{Evidence, Withheld};
 use assay_model::experiment::Cell;
@@ -96,6 +96,22 @@ fn what_passed_takes_a_few_lines_and_the_rest_is_counted() {
     assert!(short.lines().count() <= 5, "{short}");
     let full = trust(true);
     assert!(facts.iter().all(|rule| full.contains(rule.name())) && !full.contains("-v"), "{full}");
+}
+
+#[test]
+fn a_rule_that_one_contender_breaks_is_not_told_as_kept() {
+    let (record, mut verdict) = sample();
+    let tcp = |retransmitted| Evidence::Tcp { retransmitted, dropped: 0 };
+    let kept = Check::pass(Rule::Tcp, tcp(7_001));
+    verdict.trust = vec![kept.clone()];
+    let is_told = |verdict: &Verdict| {
+        let text = render(&record, verdict, &Style { width: 200, colour: false, ascii: false, full: true });
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words::evidence(&kept))
+    };
+    assert!(is_told(&verdict));
+    let broken = Check::objection(Rule::Tcp, CheckOutcome::Warn, tcp(6_999));
+    verdict.cells[0].standings[0].checks.push(broken);
+    assert!(!is_told(&verdict));
 }
 
 #[test]

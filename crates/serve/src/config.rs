@@ -15,6 +15,9 @@ pub struct Config {
     pub address: IpAddr,
     /// Port to listen at; 0 lets the system choose.
     pub port: u16,
+    /// Whether other processes of this user may serve at the same address (`SO_REUSEPORT`, socket(7)): the kernel divides the
+    /// connections among all. Otherwise an address at which somebody serves is refused.
+    pub shares_port: bool,
     /// One thread is pinned to each of these.
     pub cpus: CpuSet,
     /// What carries the connections.
@@ -68,7 +71,7 @@ pub struct Limits {
     pub body_time: Nanos,
     /// Bytes per second which a body must bring on average; 0 counts as 1.
     pub body_rate: u64,
-    /// Longest message of a WebSocket; more is close code 1009.
+    /// Longest message of a WebSocket, where more is close code 1009, and of a call of gRPC, where more is status 8.
     pub message_bytes: u64,
     /// A WebSocket on which nothing is said is closed after this long, with close code 1001.
     pub socket_idle: Nanos,
@@ -152,6 +155,14 @@ pub enum ServeError {
         /// The file asked for.
         path: PathBuf,
         /// What is wrong with it.
+        source: std::io::Error,
+    },
+    /// The file that a server with a slow disk writes to cannot be made.
+    #[error("cannot make a file in {folder}: {source}; set TMPDIR to a folder of yours")]
+    Ledger {
+        /// The folder of temporary files.
+        folder: PathBuf,
+        /// What the system said.
         source: std::io::Error,
     },
     /// A thread could not be started.

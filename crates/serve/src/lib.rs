@@ -11,7 +11,8 @@
 //!   that, or where it cannot, no link is followed.
 //! - Everything is bounded, and each bound has a name in [`Limits`] or beside its use.
 //!
-//! [`stub`] is a second server on the same seam: the oracle that load generators are tested against.
+//! [`stub`] is a second server on the same seam: the oracle that load generators are tested against. [`wrong`] are servers that do
+//! one thing wrongly each, on blocking sockets: the oracle of explanations.
 //!
 //! Must not know: who measures it, what a contender is, how results are printed.
 #![forbid(unsafe_code)]
@@ -37,6 +38,7 @@ mod spoken;
 pub mod stub;
 mod threads;
 mod validators;
+pub mod wrong;
 
 pub use config::{Config, HEAD_BYTES_MAX, Limits, ServeError, TARGET_BYTES_MAX};
 pub use route::hidden_by_routes;

@@ -153,7 +153,12 @@ impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
         let Self { config, address, stop, ready } = self;
         let limits = assay_engine::Config { max_connections: config.limits.connections };
-        let stand = Stand { cpus: &config.cpus, address, is_kernel: config.stack.is_kernel() };
+        let stand = Stand {
+            cpus: &config.cpus,
+            address,
+            is_kernel: config.stack.is_kernel(),
+            shares_port: config.shares_port,
+        };
         on_each_cpu(stand, stop, ready, |place| {
             serve(config, place, make(limits, place.thread, config.cpus.len())?)
         })

@@ -53,6 +53,8 @@ pub(crate) struct Stand<'s> {
     pub(crate) address: SocketAddr,
     /// Addresses and descriptors are the kernel's.
     pub(crate) is_kernel: bool,
+    /// Others may serve there too.
+    pub(crate) shares_port: bool,
 }
 
 /// Runs `serve` on a thread on each CPU and returns what they return, in the order of the CPUs. Calls `ready` with the
@@ -66,12 +68,14 @@ pub(crate) fn on_each_cpu<T: Send>(
     ready: impl FnOnce(SocketAddr),
     serve: impl Fn(&ThreadPlace<'_>) -> Result<T, ServeError> + Sync,
 ) -> Result<Vec<T>, ServeError> {
-    let Stand { cpus, mut address, is_kernel } = stand;
+    let Stand { cpus, mut address, is_kernel, shares_port } = stand;
     if cpus.is_empty() {
         return Err(ServeError::NoCpu);
     }
     if is_kernel {
-        check_port_is_free(address)?;
+        if !shares_port {
+            check_port_is_free(address)?;
+        }
         // Should it fail, accepting pauses when files run out.
         let _ = raise_nofile();
     }

@@ -16,6 +16,7 @@ const VARIABLE: &str = "ASSAY_REQUIRE";
 const NEEDS: &[(&str, &str)] = &[
     ("cgroup", "a control group below which others may be made"),
     ("container", "a container engine with an image"),
+    ("counters", "a CPU that shows its counters"),
     ("cpus", "two CPUs"),
     ("files", "a limit on open files in the thousands"),
     ("kernel", "a kernel with every system call that is tried"),

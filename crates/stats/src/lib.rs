@@ -24,6 +24,7 @@
 //! | and of two builds that ran at once? | [`duet`] |
 //! | how often would all this be wrong? | [`simulation`] |
 //! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
+//! | how much more does one spend than another? | [`difference`] |
 //! | and among many, compared at once? | [`simultaneous`], [`tiers`], [`letters`] |
 //! | what will a run show, and how long must it be? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
@@ -35,6 +36,7 @@
 
 pub mod ageing;
 pub mod censored;
+pub mod difference;
 pub mod duet;
 mod error;
 mod hdr;

@@ -80,18 +80,8 @@ impl Client {
     /// These terms for HTTP/2, which alone is offered.
     #[must_use]
     pub fn with_http2(&self) -> Self {
-        self.speaking(HTTP2)
-    }
-
-    /// These terms for HTTP/1.1, which alone is offered.
-    #[must_use]
-    pub fn with_http1(&self) -> Self {
-        self.speaking(HTTP1)
-    }
-
-    fn speaking(&self, protocol: &[u8]) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        config.alpn_protocols = vec![protocol.to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec()];
         Self { config: Arc::new(config), ..self.clone() }
     }
 

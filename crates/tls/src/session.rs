@@ -113,9 +113,10 @@ impl Session {
         &self.plain[self.consumed..]
     }
 
+    /// Passes over so many decrypted bytes, or over all where there are fewer.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) {
-        self.consumed = (self.consumed + n).min(self.plain.len());
+        self.consumed = self.consumed.saturating_add(n).min(self.plain.len());
         if self.consumed == self.plain.len() {
             self.consumed = 0;
             self.plain.clear();

@@ -28,14 +28,16 @@ pub enum Ending {
 }
 
 /// How a single measurement ended, by the rules of a run: wrong when more than one request in a thousand failed for a reason of the
-/// server's, and with `strict` void when a rule says so.
+/// server's; void when one of several generators was lost, so that the load was never made, and with `strict` when any rule says so.
 pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
     let errors = report.books.errors.iter().filter(|(class, _)| is_the_servers(**class));
     let failed: u64 = errors.map(|(_, count)| count).sum();
     let all = report.books.ok + failed;
     if failed as f64 > MAX_ERROR_SHARE * all as f64 {
         Ending::WrongAnswer
-    } else if strict && report.checks.iter().any(Check::is_void) {
+    } else if (strict && report.checks.iter().any(Check::is_void))
+        || report.generators.iter().any(|share| share.lost.is_some())
+    {
         Ending::Void
     } else {
         Ending::Fine

@@ -34,6 +34,9 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
         stack_cost: Vec::new(),
         crossings: Vec::new(),
         protocol_cost: Vec::new(),
+        proxy_cost: Vec::new(),
+        added_latency: Vec::new(),
+        why: Vec::new(),
     }
 }
 

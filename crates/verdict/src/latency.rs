@@ -19,14 +19,14 @@ use assay_stats::table::{Pair, Table, Windows};
 
 use super::lag::{self, is_known};
 use super::measured::Measured;
-use super::objections::{broken_rules, errors, generator_objections};
+use super::objections::{answered_by_itself, broken_rules, errors, generator_objections};
 use super::percentiles;
 use super::sample::{Sample, sample_of, samples};
 use super::window::{Evidence, Window};
 use super::{CONFIDENCE, closed, interval, offered_rate, point};
 
 /// The percentiles that are told.
-const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// The one by which tails are compared.
 const TAIL: f64 = 0.99;
 
@@ -61,7 +61,8 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
     let offered_per_second = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
     let short = percentiles::check(sample, &QUANTILES, |window, q| window.times.response_bounds(q).is_some());
-    let own = errors(sample).into_iter().chain(late).chain(short);
+    let by_itself = answered_by_itself(sample);
+    let own = errors(sample).into_iter().chain(by_itself).chain(late).chain(short);
     let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
     let void = checks.iter().find(|check| check.is_void()).map(Withheld::void);

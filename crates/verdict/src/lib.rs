@@ -14,6 +14,7 @@ mod ages;
 pub mod allocation;
 mod answered;
 mod answers;
+pub mod budget;
 mod cell;
 pub mod compare;
 pub mod course;
@@ -38,6 +39,7 @@ mod pauses;
 mod percentiles;
 mod price;
 mod protocol;
+mod proxy;
 mod published;
 mod ranking;
 pub mod rates;
@@ -55,6 +57,7 @@ mod throttled;
 mod timing;
 mod trust;
 pub mod turns;
+mod why;
 mod window;
 
 use assay_model::experiment::Cell;
@@ -120,6 +123,8 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
     let protocol_cost = protocol::protocol_costs(&cells, margin);
+    let (proxy_cost, added_latency) =
+        (proxy::proxy_costs(evidence, &cells, margin), proxy::added_latencies(evidence));
     let rounds = sample::counted_rounds(record);
     let cross_checks = cross_check::judge(record, margin);
     trust.extend(cross_check::check(&cross_checks, margin));
@@ -140,6 +145,9 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         stack_cost,
         crossings,
         protocol_cost,
+        proxy_cost,
+        added_latency,
+        why: why::judge(evidence),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What held a contender's capacity where it is: server, generator, database, link, connections, or none of them.
+//! What held a contender's capacity where it is: server, generator, database, upstream, link, connections, or none of them.
 //!
 //! The bottleneck of a closed system is the resource that is busy all the time; if none is, requests wait for something
 //! else, or there are too few of them (Denning and Buzen, The Operational Analysis of Queueing Network Models, ACM
@@ -10,6 +10,7 @@ use assay_model::link::{Flow, LinkUse};
 use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record};
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 use assay_model::verdict::LimitedBy;
 
 use super::sample::{Sample, throughput};
@@ -17,7 +18,7 @@ use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
 
 /// Share of the time under load above which a single thread counts as saturated. It is told exactly, so it need not be
 /// as low as [`SERVER_SATURATED`], which allows for the moments of connecting.
-const THREAD_SATURATED: f64 = 0.92;
+pub(crate) const THREAD_SATURATED: f64 = 0.92;
 /// Share of a request's life spent on a CPU from which it hardly waits for anything: more requests would be served.
 const MOSTLY_ON_CPU: f64 = 0.5;
 /// Share of its rate from which a shaped link counts as full. What it carries is counted exactly, headers included; the rest
@@ -42,7 +43,7 @@ pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<
     let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
     // A stack in user space looks for frames all the time, so that a busy CPU says nothing of it.
     let is_busy = is_servers && !is_in_user_space(record, sample);
-    if let Some(link) = full_link(record, sample).filter(|_| !is_busy) {
+    if let Some(link) = full_link(record, &sample.counting().collect::<Vec<_>>()).filter(|_| !is_busy) {
         return Limit { by: LimitedBy::Link, because: busy.and(Some(link)) };
     }
     let too_few = too_few_in_flight(sample, wider).filter(|_| by == LimitedBy::Neither);
@@ -66,17 +67,18 @@ struct Busy {
     cpu: f64,
     /// The generator's busiest thread.
     generator: f64,
-    database: Option<DatabaseBusy>,
+    database: Option<CompanionBusy>,
+    upstream: Option<CompanionBusy>,
 }
 
-/// How busy the database was: medians over rounds.
-struct DatabaseBusy {
+/// How busy a database or an upstream was: medians over rounds.
+struct CompanionBusy {
     /// CPUs that it used.
     used: f64,
     /// CPUs that it could use, those that the generator used of them taken off.
     of: f64,
-    /// Its busiest process, 0 to 1.
-    process: f64,
+    /// Its busiest process or thread, 0 to 1.
+    busiest: f64,
     beside_generator: bool,
 }
 
@@ -96,7 +98,8 @@ impl Busy {
             thread: over_windows(busiest_thread),
             cpu: if shared { 0.0 } else { over_windows(busiest_cpu) },
             generator: median(&sample.generator_busy()).unwrap_or(0.0),
-            database: DatabaseBusy::of(record, sample),
+            database: CompanionBusy::database(record, sample),
+            upstream: CompanionBusy::upstream(record, sample),
         }
     }
 
@@ -116,8 +119,11 @@ impl Busy {
             (false, _) if one && generator => LimitedBy::Both,
             (false, _) if one => LimitedBy::ServerCore,
             (false, true) => LimitedBy::Generator,
-            (false, false) if self.database.as_ref().is_some_and(DatabaseBusy::is_saturated) => {
+            (false, false) if self.database.as_ref().is_some_and(CompanionBusy::is_saturated) => {
                 LimitedBy::Database
+            }
+            (false, false) if self.upstream.as_ref().is_some_and(CompanionBusy::has_no_cpu_left) => {
+                LimitedBy::Upstream
             }
             (false, false) => LimitedBy::Neither,
         }
@@ -130,7 +136,11 @@ impl Busy {
                 Some(Busiest::Thread { share: self.thread })
             }
             LimitedBy::ServerCore => Some(Busiest::Cpu { share: self.cpu }),
-            LimitedBy::Database => self.database.as_ref().map(DatabaseBusy::busiest),
+            LimitedBy::Database => self.database.as_ref().map(CompanionBusy::busiest_of_database),
+            LimitedBy::Upstream => self.upstream.as_ref().map(|upstream| Busiest::Upstream {
+                share: upstream.share(),
+                beside_generator: upstream.beside_generator,
+            }),
             _ => None,
         }
     }
@@ -145,9 +155,29 @@ impl Busy {
     }
 }
 
-impl DatabaseBusy {
-    fn of(record: &Record, sample: &Sample<'_>) -> Option<Self> {
-        let cpus = record.database.as_ref()?.cpus.as_ref()?.parse::<CpuSet>().ok()?.len() as f64;
+impl CompanionBusy {
+    fn database(record: &Record, sample: &Sample<'_>) -> Option<Self> {
+        let cpus = record.database.as_ref()?.cpus.as_ref()?;
+        Self::of(cpus, sample, |window| {
+            let database = window.database.as_ref()?;
+            Some((&database.usage, database.beside_generator))
+        })
+    }
+
+    fn upstream(record: &Record, sample: &Sample<'_>) -> Option<Self> {
+        Self::of(&record.upstream.as_ref()?.cpus, sample, |window| {
+            let upstream = window.upstream.as_ref()?;
+            Some((&upstream.usage, upstream.beside_generator))
+        })
+    }
+
+    /// One with these CPUs; `usage` tells what it used in a window, and whether beside the generator.
+    fn of(
+        cpus: &str,
+        sample: &Sample<'_>,
+        usage: impl Fn(&Measurement) -> Option<(&Usage, bool)>,
+    ) -> Option<Self> {
+        let cpus = cpus.parse::<CpuSet>().ok()?.len() as f64;
         let over_windows = |of: &dyn Fn(&Measurement) -> Option<f64>| {
             median(&sample.counting().filter_map(of).collect::<Vec<f64>>())
         };
@@ -155,27 +185,33 @@ impl DatabaseBusy {
         let per_loaded = |window: &Measurement, ns: Nanos| {
             Some(ns.as_secs_f64() / loaded(window)).filter(|share| share.is_finite())
         };
-        let usage = |window: &Measurement| window.database.as_ref().map(|database| database.usage.clone());
-        let used = over_windows(&|window| per_loaded(window, usage(window)?.cpu_ns()))?;
-        let process = over_windows(&|window| per_loaded(window, usage(window)?.busiest_thread_ns?));
-        let beside_generator =
-            sample.counting().filter_map(|window| window.database.as_ref()).any(|d| d.beside_generator);
+        let used = over_windows(&|window| per_loaded(window, usage(window)?.0.cpu_ns()))?;
+        let busiest = over_windows(&|window| per_loaded(window, usage(window)?.0.busiest_thread_ns?));
+        let beside_generator = sample.counting().filter_map(&usage).any(|(_, is_beside)| is_beside);
         let generators =
             over_windows(&|window| Some(window.load.thread_busy_shares.iter().sum())).unwrap_or(0.0);
         let of = if beside_generator { (cpus - generators).max(0.0) } else { cpus };
-        Some(Self { used, of, process: process.unwrap_or(0.0).min(1.0), beside_generator })
+        Some(Self { used, of, busiest: busiest.unwrap_or(0.0).min(1.0), beside_generator })
     }
 
     fn is_saturated(&self) -> bool {
-        (self.used > 0.0 && self.used >= SERVER_SATURATED * self.of) || self.process >= THREAD_SATURATED
+        self.has_no_cpu_left() || self.busiest >= THREAD_SATURATED
     }
 
-    fn busiest(&self) -> Busiest {
-        if self.used < SERVER_SATURATED * self.of {
-            return Busiest::DatabaseProcess { share: self.process };
+    fn has_no_cpu_left(&self) -> bool {
+        self.used > 0.0 && self.used >= SERVER_SATURATED * self.of
+    }
+
+    /// Share of what it could have that it used.
+    fn share(&self) -> f64 {
+        (self.used / self.of.max(f64::MIN_POSITIVE)).min(1.0)
+    }
+
+    fn busiest_of_database(&self) -> Busiest {
+        match self.has_no_cpu_left() {
+            false => Busiest::DatabaseProcess { share: self.busiest },
+            true => Busiest::Database { share: self.share(), beside_generator: self.beside_generator },
         }
-        let share = (self.used / self.of.max(f64::MIN_POSITIVE)).min(1.0);
-        Busiest::Database { share, beside_generator: self.beside_generator }
     }
 }
 
@@ -204,14 +240,14 @@ fn is_in_user_space(record: &Record, sample: &Sample<'_>) -> bool {
     })
 }
 
-/// How full the link was, if so, in the direction that was fuller; one without a rate is never full.
-fn full_link(record: &Record, sample: &Sample<'_>) -> Option<Busiest> {
-    let cell = &sample.measured().next()?.cell;
+/// How full the link was in these windows of one contender, if so, in the direction that was fuller; one without a rate is never full.
+pub(crate) fn full_link(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
+    let cell = &windows.first()?.cell;
     let rate = record.link_facts_of(cell)?.shape.as_ref()?.bits_per_second;
     let link = record.network_of(cell)?.link();
     let share = |direction: fn(&LinkUse) -> Flow| -> Option<f64> {
-        let of = |window: &Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
-        median(&sample.counting().filter_map(of).collect::<Vec<_>>())
+        let of = |window: &&Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
+        median(&windows.iter().filter_map(of).collect::<Vec<_>>())
     };
     let (from, to) = (share(|used| used.to_generator)?, share(|used| used.to_server)?);
     let fullest = Busiest::Link { link: link.to_string(), share: from.max(to), from_server: from >= to };
@@ -235,7 +271,7 @@ fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<
 fn share_on_cpu(window: &Measurement) -> Option<f64> {
     let in_flight_ns = f64::from(in_flight(window)) / throughput(window)? * 1e9;
     let per = |ns: u64, answers: u64| ns as f64 / answers.max(1) as f64;
-    let server = per(window.server.as_ref()?.cpu_ns().0, window.load.books.ok);
+    let server = per(window.server.as_ref()?.cpu_ns().0, window.answers_watched());
     let generator = per(window.load.generator.cpu_ns().0, window.load.window.ok);
     Some((server + generator) / in_flight_ns)
 }

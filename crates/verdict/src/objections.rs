@@ -36,6 +36,18 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     Some(Check::objection(Rule::Errors, outcome, evidence))
 }
 
+/// Objects to a proxy whose upstream counted fewer requests than it gave right answers: the others it made itself.
+pub(crate) fn answered_by_itself(sample: &Sample<'_>) -> Option<Check> {
+    let counted = |window: &Measurement| Some((window.load.books.ok, window.upstream.as_ref()?.requests?));
+    let counted: Vec<(u64, u64)> = sample.measured().filter_map(counted).collect();
+    let answers = counted.iter().map(|(right, asked)| right.saturating_sub(*asked)).sum::<u64>();
+    let of = counted.iter().map(|(right, _)| right).sum::<u64>();
+    let share = answers as f64 / of.max(1) as f64;
+    let outcome = if share > MAX_ERROR_SHARE { CheckOutcome::Void } else { CheckOutcome::Warn };
+    let found = Evidence::AnsweredByItself { answers, of };
+    (answers > 0).then(|| Check::objection(Rule::AnsweredByItself, outcome, found))
+}
+
 /// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
 /// generator's want of ports never does.
 fn failures(window: &Measurement) -> u64 {

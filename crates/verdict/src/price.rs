@@ -11,7 +11,7 @@ use super::sample::Sample;
 pub(crate) fn price(sample: &Sample<'_>) -> Price {
     let workload = sample.measured().next().map_or("", |window| window.cell.workload.as_str());
     let used = |of: fn(&Usage) -> u64| {
-        let per_answer = |window: &Measurement| per(of(window.server.as_ref()?), window.load.books.ok);
+        let per_answer = |window: &Measurement| per(of(window.server.as_ref()?), window.answers_watched());
         median(&sample.counting().filter_map(per_answer).collect::<Vec<_>>())
     };
     let counted = |of: fn(&Counted) -> Option<u64>| {

@@ -1,12 +1,14 @@
 //! What a protocol costs: every contender over it against itself over the one that it is laid upon, in the same rounds.
 
 use assay_model::evidence::Withheld;
+use assay_model::experiment::Cell;
 use assay_model::verdict::{CellVerdict, ProtocolCost, Standing};
 
 use super::itself;
 
-/// Compares each cell over a protocol with the same cell over the one beneath, where both were measured; `margin` is the
-/// smallest difference that is called one.
+/// Compares each cell over a protocol with the same cell over the one beneath, where both were measured, or else with the cell that
+/// has as many requests in flight, one on each connection: so HTTP/2 with several streams is compared with HTTP/1.1 as clients speak
+/// that. `margin` is the smallest difference that is called one.
 pub(crate) fn protocol_costs(cells: &[CellVerdict], margin: f64) -> Vec<ProtocolCost> {
     cells.iter().filter_map(|over| Both::of(cells, over)).flat_map(|both| both.costs(margin)).collect()
 }
@@ -20,8 +22,9 @@ struct Both<'v> {
 impl<'v> Both<'v> {
     fn of(cells: &'v [CellVerdict], over: &'v CellVerdict) -> Option<Self> {
         let beneath = over.cell.over(over.cell.protocol.base()?);
-        let base = cells.iter().find(|judged| judged.cell == beneath)?;
-        Some(Self { over, base })
+        let alike = Cell { connections: beneath.in_flight(), pipeline: 1, ..beneath.clone() };
+        let measured = |wanted: &Cell| cells.iter().find(|judged| judged.cell == *wanted);
+        Some(Self { over, base: measured(&beneath).or_else(|| measured(&alike))? })
     }
 
     fn costs(&self, margin: f64) -> Vec<ProtocolCost> {
@@ -32,6 +35,12 @@ impl<'v> Both<'v> {
         self.over.standings.iter().filter_map(of).collect()
     }
 
+    /// The connections of the base, where they are others.
+    fn other_connections(&self) -> Option<u32> {
+        let connections = self.base.cell.connections;
+        (connections != self.over.cell.connections).then_some(connections)
+    }
+
     fn cost(&self, over: &Standing, base: &Standing, margin: f64) -> ProtocolCost {
         let withheld = withheld(over, self.over).or_else(|| withheld(base, self.base));
         let compared = if withheld.is_none() { itself::ratio(over, base, margin) } else { None };
@@ -39,6 +48,7 @@ impl<'v> Both<'v> {
             contender: over.contender.clone(),
             cell: self.over.cell.clone(),
             base: self.base.cell.protocol,
+            base_connections: self.other_connections(),
             per_second: over.throughput_per_second,
             base_per_second: base.throughput_per_second,
             ratio: compared.map(|(ratio, _)| ratio),
@@ -106,6 +116,29 @@ mod tests {
             let nginx = cell.standings.iter().find(|standing| standing.contender == "nginx").expect("nginx");
             assert!(nginx.share_of_limit.is_some(), "a limit over {}", cell.cell.protocol);
         }
+    }
+
+    #[test]
+    fn streams_are_compared_with_as_many_connections_of_http1() {
+        let mut record = record();
+        let streams = |cell: &Cell| Cell { connections: 8, pipeline: 8, ..cell.over(Protocol::H2c) };
+        let h2c = Measure {
+            protocols: vec![Protocol::H2c],
+            streams: Some(8),
+            ..Measure::capacity("hello", vec![8])
+        };
+        record.experiment.measures.push(h2c);
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            if run.protocol.is_secured() {
+                run.protocol = Protocol::H2c;
+                run.cells.iter_mut().for_each(|window| window.cell = streams(&window.cell));
+            }
+        }
+        record.experiment.measures[0].protocols = vec![Protocol::H1];
+        let verdict = testing::judged(&record);
+        let cost = verdict.protocol_cost.iter().find(|cost| cost.contender == "nginx").expect("told");
+        assert_eq!((cost.cell.in_flight(), cost.base, cost.base_connections), (64, Protocol::H1, Some(64)));
+        assert!(cost.ratio.is_some_and(|ratio| (ratio.estimate - 0.5).abs() < 0.01), "{cost:?}");
     }
 
     #[test]

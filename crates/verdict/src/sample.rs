@@ -36,9 +36,14 @@ pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample
     samples.filter(|sample| sample.measured().next().is_some()).collect()
 }
 
+/// CPUs of the servers on the host on which they were started, as a kernel list.
+pub(crate) fn server_cpus(record: &Record) -> &str {
+    record.server_host.as_ref().map_or(&record.isolation.server_cpus, |host| &host.cpus)
+}
+
 /// One contender, measured or not.
 pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
-    let server_cpus = evidence.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
+    let server_cpus = server_cpus(evidence.record).parse::<CpuSet>().map_or(0, |cpus| cpus.len());
     let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.identity.name, cell);
     let runs = server_runs.iter().map(|server_run| server_run.map(|server_run| server_run.run)).collect();
     let windows = server_runs.into_iter().map(|server_run| server_run?.window(cell)).collect();
@@ -145,8 +150,8 @@ impl<'r> Sample<'r> {
     /// CPU time of the server per right answer in each round, in nanoseconds.
     pub(crate) fn cpu_per_answer(&self) -> Vec<f64> {
         let of = |window: &Measurement| {
-            // Usage spans the generator's whole life, so all its answers count, those before the window too.
-            let answers = window.load.books.ok;
+            // Usage spans all load that the server was watched under, so those answers count, before the window too.
+            let answers = window.answers_watched();
             let used = window.server.as_ref()?.cpu_ns().0;
             (answers > 0).then(|| used as f64 / answers as f64)
         };

@@ -16,7 +16,7 @@ use assay_stats::order::median_interval;
 use assay_stats::robust::trimmed_mean;
 
 use super::limit::{self, Limit};
-use super::objections::{broken_rules, errors, generator_objections};
+use super::objections::{answered_by_itself, broken_rules, errors, generator_objections};
 use super::percentiles;
 use super::price::price;
 use super::sample::Sample;
@@ -57,6 +57,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     let measured: Vec<&Measurement> = sample.measured().collect();
     let own = [
         errors(sample),
+        answered_by_itself(sample),
         ports(sample),
         deaths(sample),
         saturation(sample, limited_by, &because),

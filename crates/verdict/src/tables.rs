@@ -2,7 +2,7 @@
 //! vary by is learnt from all tables together, because one alone has few restarts (docs/method/statistics.md#how-sure).
 
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Record};
+use assay_model::record::{Entry, Record, State};
 use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
@@ -168,11 +168,16 @@ fn measured_in<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> (Vec<&'r Entry>, 
     measured.unzip()
 }
 
-/// When the results of a run are looked at, which decides how wide their intervals must be.
+/// When the results of a run are looked at, which decides how wide their intervals must be. A person who ends a run may have
+/// watched it and waited for a result, and so may who watches one that goes on.
 fn looks(record: &Record) -> Looks {
-    match record.experiment.until_settled {
-        false => Looks::Once,
-        true => Looks::EveryRound { most_rounds: record.experiment.rounds as usize },
+    let planned = record.experiment.rounds as usize;
+    match (record.experiment.until_settled, record.state) {
+        (true, _) => Looks::EveryRound { most_rounds: planned },
+        (false, State::Interrupted | State::Running) => {
+            Looks::EveryRound { most_rounds: planned.max(record.rounds.len()) }
+        }
+        (false, State::Complete | State::BudgetSpent) => Looks::Once,
     }
 }
 

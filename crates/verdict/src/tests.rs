@@ -329,3 +329,20 @@ fn those_of_different_groups_are_compared_by_the_one_that_lived_in_both() {
     let share = |name: &str| of(&verdict, name).share_of_limit.expect(name).estimate;
     assert!((share("a") * 3.0 - 1.0).abs() < 0.01 && (share("b") * 3.75 - 1.0).abs() < 0.01, "{verdict:?}");
 }
+
+/// Who ends a run by hand may have waited for a result.
+#[test]
+fn a_run_that_a_person_ended_pays_for_having_been_watched() {
+    let mut record = record(&[("a", &noisy(1000.0, 1, 6)), ("b", &noisy(1020.0, 2, 6))]);
+    record.experiment.rounds = 20;
+    let width = |record: &Record| {
+        let ratio = judged(record).cells[0].pairs[0].ratio;
+        ratio.high / ratio.low - 1.0
+    };
+    let as_planned = width(&record);
+    record.state = State::Interrupted;
+    let ended = width(&record);
+    assert!(ended > as_planned * 1.1, "{ended} {as_planned}");
+    record.state = State::Running;
+    assert!((width(&record) - ended).abs() < 1e-12, "what is watched is what would be kept");
+}

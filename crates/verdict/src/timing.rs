@@ -13,7 +13,7 @@ pub(crate) fn timing(evidence: &Evidence<'_>) -> Option<Timing> {
     let in_turns: u64 = evidence.windows().map(turned).sum();
     let whole = evidence.windows().filter(|window| window.measured.turns.is_empty());
     let in_one_piece: u64 = whole.map(|window| window.measured.load.window_ns.0).sum();
-    let elapsed = evidence.record.elapsed_ns;
+    let elapsed = evidence.record.elapsed_ns - evidence.record.paused_ns;
     let is_told = in_turns > 0 && elapsed > Nanos::ZERO;
     is_told.then(|| Timing { measured_share: (in_turns + in_one_piece) as f64 / elapsed.0 as f64 })
 }

@@ -5,6 +5,7 @@ use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part};
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
+use assay_model::upstream::Upstream;
 use assay_model::verdict::CellVerdict;
 
 use super::MIN_ROUNDS;
@@ -47,6 +48,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Op
         checks.extend(tcp_check(windows.iter().copied()));
         checks.extend(super::throttled::check(&windows));
         checks.extend(database(record));
+        checks.extend(upstream(record));
         checks.extend(pressure(&windows));
         checks.extend(super::speed::check(record));
         checks.extend(super::losses::check(record, &windows));
@@ -187,14 +189,22 @@ fn database(record: &Record) -> Option<Check> {
     Some(Check { rule: Rule::Database, outcome, evidence })
 }
 
+/// Where the upstreams of proxies ran; only told where there were any.
+fn upstream(record: &Record) -> Option<Check> {
+    let Upstream { cpus, beside_generator, .. } = record.upstream.clone()?;
+    let outcome = if beside_generator { CheckOutcome::Warn } else { CheckOutcome::Pass };
+    Some(Check { rule: Rule::Upstream, outcome, evidence: Found::Upstream { cpus, beside_generator } })
+}
+
 /// Tasks that waited for a CPU and were neither the server's nor the generator's: a sign of other programs, wherever they
 /// wanted to run. Threads of a server that wait for each other are the server's own doing.
 fn pressure(windows: &[&Measurement]) -> Option<Check> {
     let others = |window: &&Measurement| {
         let (some, server) = (window.machine.cpu_pressure_share?, window.server.as_ref()?);
         let database = window.database.as_ref().and_then(|database| database.usage.run_delay_ns);
-        let own =
-            server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0 + database.map_or(0, |ns| ns.0);
+        let upstream = window.upstream.as_ref().and_then(|upstream| upstream.usage.run_delay_ns);
+        let companions: u64 = [database, upstream].into_iter().flatten().map(|ns| ns.0).sum();
+        let own = server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0 + companions;
         Some(some - own as f64 / server.wall_ns.0.max(1) as f64)
     };
     let shares: Vec<f64> = windows.iter().filter_map(others).collect();

@@ -89,6 +89,7 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
         spoilt(move |window| {
             window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
             let evidence = Evidence::ThreadWaited {
+                beside_upstream: false,
                 waiting_share: 0.2,
                 involuntary_switches: 9,
                 beside_database: false,

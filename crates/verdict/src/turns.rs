@@ -67,10 +67,10 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
 }
 
 /// The logarithm of the rate of each turn of a window that counts, by rotation; none where the generator had to wait for its
-/// CPU, or nothing came. Beside a database it waits by plan; how long for others is known of the window as a whole only.
+/// CPU, or nothing came. Beside a database or an upstream it waits by plan; how long for others is known of the window as a whole only.
 pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
     let turns = &window.turns;
-    let waits_by_plan = window.database.as_ref().is_some_and(|database| database.beside_generator);
+    let waits_by_plan = window.beside_generator().next().is_some();
     let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
     let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
     for turn in turns {

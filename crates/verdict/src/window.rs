@@ -53,6 +53,8 @@ pub struct Window<'r> {
     pub measured: &'r Measurement,
     /// Its histograms.
     pub times: Times,
+    /// Those of the window beside it that went straight to a proxy's upstream, where there was one.
+    pub straight_times: Option<Times>,
     /// What counts of its turns; all that was ordered, where other windows were not asked.
     pub counting: Counting,
 }
@@ -125,13 +127,16 @@ impl<'r> Window<'r> {
     /// # Errors
     /// [`Unreadable`] when one of its histograms cannot be read.
     pub fn of(contender: &str, round: u32, measured: &'r Measurement) -> Result<Self, Unreadable> {
-        let times = Times::of(&measured.load.latency).map_err(|source| Unreadable {
-            contender: contender.to_owned(),
-            round: round + 1,
-            cell: Box::new(measured.cell.clone()),
-            source,
-        })?;
-        Ok(Self { measured, times, counting: Counting::default() })
+        let decoded = |window: &Measurement| {
+            Times::of(&window.load.latency).map_err(|source| Unreadable {
+                contender: contender.to_owned(),
+                round: round + 1,
+                cell: Box::new(window.cell.clone()),
+                source,
+            })
+        };
+        let straight_times = measured.straight.as_deref().map(decoded).transpose()?;
+        Ok(Self { measured, times: decoded(measured)?, straight_times, counting: Counting::default() })
     }
 
     /// Right answers per second in the part that counts; `None` when there was none.

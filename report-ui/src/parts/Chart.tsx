@@ -33,7 +33,10 @@ export function Chart({ label, draw, twin }: Props): JSX.Element {
     if (!element || width === 0) return;
     element.classList.add("undrawn");
     return whenNeeded(element, () => {
-      element.replaceChildren(draw(pageTheme, width));
+      const drawing = draw(pageTheme, width);
+      // The label speaks for all of it; its parts have labels that no role allows.
+      drawing.setAttribute("aria-hidden", "true");
+      element.replaceChildren(drawing);
       element.classList.remove("undrawn");
     });
   }, [draw, width]);

@@ -3,12 +3,15 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, duration, percent, rate, rateInterval, score } from "../format";
 import { onSetting, type Cell, type Report } from "../select";
+import { GeneratorTable } from "../sections/Generators";
 import { STAGES } from "../sections/NotRun";
+import { ruleInWords } from "../sections/Trust";
 import { LIMITED_BY } from "../sections/standing-columns";
-import { settingOf, togglePin, widthOf } from "../state";
+import { loadNamed, placeInWords, settingOf, togglePin, widthOf } from "../state";
 import type { Entry, NotRun, Spot, Standing } from "../types";
 import { useCells } from "../useFindings";
 import { Facts } from "./Facts";
+import { readableTime } from "./Header";
 import { Table, type Column } from "./Table";
 
 export function Drawer({ report, name }: { report: Report; name: string }): JSX.Element | null {
@@ -32,7 +35,10 @@ export function Drawer({ report, name }: { report: Report; name: string }): JSX.
         </header>
         <p>{entry.about}</p>
         <Facts rows={entryRows(entry)} />
+        <Warnings report={report} name={name} />
         <Measured report={report} name={name} />
+        <Changes report={report} name={name} />
+        <ByGenerator report={report} name={name} />
         <Rules entry={entry} />
         <Logs report={report} entry={entry} />
       </div>
@@ -44,12 +50,69 @@ function entryRows(entry: Entry): [string, ComponentChildren][] {
   return [
     ["title", entry.title],
     ["kind", entry.kind],
+    ["source", sourceOf(entry)],
     ["language", entry.language],
     ["versions", Object.entries(entry.versions).map(([of, version]) => `${of} ${version}`).join(", ")],
     ["command", <code>{typeof entry.origin === "object" ? entry.origin.url : entry.command.join(" ")}</code>],
     ["set-up", entry.tuning.join(" · ")],
     ["workloads", entry.workloads.join(", ")],
   ];
+}
+
+function sourceOf({ origin, language, name }: Entry): string {
+  if (origin === "folder") return `a folder of the catalogue, contenders/${language}/${name} in assay's own`;
+  return origin === "command" ? "a command of whoever ran this" : "a server that was running already";
+}
+
+/** What asks for caution, or made a figure void, with its remedy. */
+function Warnings({ report, name }: { report: Report; name: string }): JSX.Element | null {
+  const own = report.head.warnings.filter(({ places }) => places.some(({ contender }) => contender === name));
+  if (own.length === 0) return null;
+  return (
+    <>
+      <h3>Warnings</h3>
+      <ul class="plain">
+        {own.map(({ rule, evidence, remedy }) => (
+          <li key={rule}>
+            <b>{ruleInWords(rule)}</b> {evidence}
+            {remedy && <span class="remedy"> {remedy}</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Changes({ report, name }: { report: Report; name: string }): JSX.Element | null {
+  const { since } = report.head;
+  const own = since?.rows.filter(({ contender }) => contender === name) ?? [];
+  if (!since || own.length === 0) return null;
+  return (
+    <>
+      <h3>Since the run of {readableTime(since.started_at)}</h3>
+      <ul class="plain">
+        {own.map((row) => (
+          <li key={placeInWords(row)}>
+            <b>{placeInWords(row)}</b> {row.sentence}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function ByGenerator({ report, name }: { report: Report; name: string }): JSX.Element | null {
+  const own = report.head.by_generator.map((cell) => ({ ...cell, standings: cell.standings.filter(({ contender }) => contender === name) }));
+  const told = own.filter(({ standings }) => standings.length > 0);
+  if (told.length === 0) return null;
+  return (
+    <>
+      <h3>By generator</h3>
+      {told.map((cell) => (
+        <GeneratorTable key={placeInWords(cell)} report={report} cell={cell} />
+      ))}
+    </>
+  );
 }
 
 /** `hello 64`; with the setting where there are several. */
@@ -121,7 +184,7 @@ const COLUMNS: readonly Column<Row>[] = [
 function AtRates({ report, cells, name }: { report: Report; cells: readonly Cell[]; name: string }): JSX.Element | null {
   const items = cells.flatMap(({ spot, latency, redlines }) => [
     ...latency.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && !s.withheld).map((s) => ({
-      place: `${placeOf(report, spot)}, ${offered ?? ""}`,
+      place: `${placeOf(report, spot)}, ${loadNamed(offered ?? "")}`,
       words: `${rate(s.offered_per_second)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
     }))),
     ...redlines.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && s.kept_per_second !== null).map((s) => ({

@@ -2,10 +2,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { capitalised, span } from "../format";
+import type { Live } from "../live";
 import { chooseScheme, chosenScheme, type Scheme } from "../theme";
 import type { Report } from "../select";
 import type { RunFacts } from "../types";
 import { Select } from "./Choice";
+import { LiveNotice } from "./LiveNotice";
 
 const STATES: Record<RunFacts["state"], string | null> = {
   complete: null,
@@ -14,9 +16,9 @@ const STATES: Record<RunFacts["state"], string | null> = {
   interrupted: "The run was stopped by hand; what follows is what was measured until then.",
 };
 
-export function Header({ report }: { report: Report }): JSX.Element {
+export function Header({ report, live }: { report: Report; live: Live | null }): JSX.Element {
   const { run } = report.head;
-  const notice = STATES[run.state];
+  const notice = live && run.state === "running" ? null : STATES[run.state];
   return (
     <header class="top">
       <p class="facts">
@@ -30,6 +32,7 @@ export function Header({ report }: { report: Report }): JSX.Element {
       {report.source.heads.length > 1 && <RunSwitch report={report} />}
       <SchemeButton />
       {run.imported && <p class="notice">{capitalised(run.imported)}.</p>}
+      {live && <LiveNotice live={live} name={run.id} />}
       {notice && <p class="notice">{notice}</p>}
     </header>
   );

@@ -1,7 +1,7 @@
 /** Small buttons that copy a table or save a figure, and say that they did. */
 import type { JSX, RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { csvOf, fileOf, markdownOf, textsOf } from "../take";
+import { csvOf, fileOf, markdownOf, save, textsOf } from "../take";
 
 /** How long "copied" stands, in milliseconds. */
 const SAID_FOR = 2_000;
@@ -78,12 +78,6 @@ async function picture(drawing: SVGSVGElement): Promise<Blob> {
   const canvas = Object.assign(document.createElement("canvas"), { width: width * DENSITY, height: height * DENSITY });
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no picture"))), "image/png"));
-}
-
-function save(file: Blob, name: string): void {
-  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: name });
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "figure";

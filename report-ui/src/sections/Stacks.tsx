@@ -1,26 +1,19 @@
 /** What the network stack costs: the same program in the same rounds on two networks, both named by stack and wire. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
-import { ratiosChart } from "../charts/ratios";
-import { capitalised, few, rate, ratio } from "../format";
-import { Chart } from "../parts/Chart";
+import { capitalised } from "../format";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
-import { Table, type Column } from "../parts/Table";
-import { focused, lookOf, type Cell, type Report } from "../select";
+import type { Column } from "../parts/Table";
+import type { Cell, Report } from "../select";
 import { isBeside, widthOf } from "../state";
-import type { Theme } from "../theme";
-import type { Interval, Spot, StackComparison, StackRow } from "../types";
+import type { Spot, StackComparison, StackRow } from "../types";
 import { CountersTable } from "./counters";
 import { CrossingPart, titleIn } from "./Crossing";
-
-/** Of more contenders than this only those in focus. */
-const MOST_ROWS = 24;
+import { byRatio, MOST_ROWS, P50_COLUMN, ratioColumns, RatiosFigure, speedColumn } from "./ratios";
 
 export function StacksSection({ report, cell: { spot } }: { report: Report; cell: Cell }): JSX.Element {
   const place = `${spot.workload} at ${widthOf(spot)} connections`;
-  const shown = report.head.stack_cost.map((comparison) => ({ ...comparison, rows: comparison.rows.filter((row) => report.isShown(row.contender)) }));
+  const shown = report.head.stack_cost.map((comparison) => ({ ...comparison, rows: rowsOf(report, comparison) }));
   return (
     <Section
       id="stacks"
@@ -42,6 +35,9 @@ export function StacksSection({ report, cell: { spot } }: { report: Report; cell
   );
 }
 
+/** Those whom the filters let through; both networks stand in the title. */
+const rowsOf = (report: Report, { rows }: StackComparison): StackRow[] => rows.filter((row) => report.isShown(row.contender)).map((row) => ({ ...row, network: null }));
+
 interface Props {
   report: Report;
   spot: Spot;
@@ -50,14 +46,7 @@ interface Props {
 }
 
 function Comparison({ report, spot, place, comparison }: Props): JSX.Element {
-  const here = useMemo(() => rowsAt(comparison.rows, spot), [report, comparison.user, comparison.kernel, spot]);
-  const draw = useMemo(() => {
-    const rows = focused(report, here, (row) => row.contender, MOST_ROWS).filter((row) => row.ratio);
-    const drawn = rows.map(({ contender, ratio }) => ({ title: contender, look: lookOf(report, contender), theirs: null, ours: ratio }));
-    return (theme: Theme, width: number) => ratiosChart(drawn, theme, width);
-  }, [report, here]);
   const title = titleIn(comparison);
-  const twin = <Table caption={`Stack cost, ${title}`} columns={columns(report, comparison)} rows={comparison.rows} across={(row) => (row.withheld ? <em>{placeOf(row)}, withheld: {row.withheld}</em> : null)} />;
   return (
     <div>
       <h3>
@@ -66,42 +55,23 @@ function Comparison({ report, spot, place, comparison }: Props): JSX.Element {
       <p class="key">
         {capitalised(comparison.user_in_words)} against {comparison.kernel_in_words}.
       </p>
-      {here.some((row) => row.ratio) ? <Chart label={`Throughput of ${title} for each contender, ${place}.`} draw={draw} twin={twin} /> : twin}
+      <RatiosFigure report={report} spot={spot} label={`Throughput of ${title} for each contender, ${place}.`} caption={`Stack cost, ${title}`} columns={columns(report, comparison)} rows={comparison.rows} at={rowsAt} />
     </div>
   );
 }
 
 /** What was compared at a place, whichever network of it is looked at; the greatest ratio first. */
-export function rowsAt(rows: readonly StackRow[], spot: Spot): StackRow[] {
-  const here = rows.filter((row) => isBeside(row, spot));
-  const key = (row: StackRow): number => row.ratio?.estimate ?? -1;
-  return here.sort((a, b) => key(b) - key(a));
-}
-
-const placeOf = (row: StackRow): string => [row.workload, "at", widthOf(row), ...(row.offered ? [row.offered] : [])].join(" ");
+export const rowsAt = (rows: readonly StackRow[], spot: Spot): StackRow[] => byRatio(rows.filter((row) => isBeside(row, spot)));
 
 function columns(report: Report, { user, kernel }: StackComparison): Column<StackRow>[] {
-  const speed = (head: string, value: (row: StackRow) => Interval | null): Column<StackRow> => ({
-    head,
-    sort: (row) => value(row)?.estimate ?? null,
-    cell: (row) => {
-      const found = value(row);
-      return found ? rate(found.estimate) : "–";
-    },
-  });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "where", text: true, cell: placeOf, sort: placeOf },
-    { head: "ratio", cell: (row) => <b>{row.ratio ? ratio(row.ratio.estimate) : "–"}</b>, sort: (row) => row.ratio?.estimate ?? null },
-    { head: "95 % interval", cell: (row) => intervalIn(row.ratio) },
+    ...ratioColumns(report),
     { head: "faster", text: true, cell: (row) => fasterIn(row, user, kernel), sort: (row) => fasterIn(row, user, kernel) },
-    speed(`${user}, req/s`, (row) => row.user_per_second),
-    speed(`${kernel}, req/s`, (row) => row.kernel_per_second),
-    { head: "p50 ratio", cell: (row) => (row.p50_ratio === null ? "–" : `${few(row.p50_ratio)}×`), sort: (row) => row.p50_ratio },
+    speedColumn(`${user}, req/s`, (row) => row.user_per_second),
+    speedColumn(`${kernel}, req/s`, (row) => row.kernel_per_second),
+    P50_COLUMN,
   ];
 }
-
-export const intervalIn = (of: Interval | null): string => (of && of.confidence > 0 ? `[${ratio(of.low)} … ${ratio(of.high)}]` : "–");
 
 /** Which network is shown to be faster, if either is. */
 export function fasterIn({ call, ratio }: Pick<StackRow, "call" | "ratio">, user: string, kernel: string): string {

@@ -11,7 +11,7 @@ const WORDS = { warn: "caution", void: "void" } as const;
 
 export function TrustSection({ report }: { report: Report }): JSX.Element {
   const { trust, warnings, margin } = report.head;
-  const passed = trust.filter((check) => check.outcome === "pass");
+  const passed = passedOf(trust, warnings);
   return (
     <Section id="trust" title="Can I trust this?" question={summary(passed.length, warnings)}>
       <div class="checks">
@@ -28,6 +28,10 @@ export function TrustSection({ report }: { report: Report }): JSX.Element {
     </Section>
   );
 }
+
+/** What passed for the whole run and is objected to nowhere: a rule that all windows together keep may be broken by one contender. */
+export const passedOf = (trust: readonly Check[], warnings: readonly Pick<Warning, "rule">[]): Check[] =>
+  trust.filter(({ rule, outcome }) => outcome === "pass" && !warnings.some((warning) => warning.rule === rule));
 
 function summary(passed: number, warnings: readonly Warning[]): string {
   const voids = warnings.filter((warning) => warning.outcome === "void").length;

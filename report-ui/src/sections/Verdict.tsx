@@ -10,10 +10,11 @@ export function VerdictSection({ report, cell }: { report: Report; cell: Cell | 
   const [first, ...others] = [...new Set([...(cell?.sentences ?? []), ...report.head.sentences])];
   // One that is alone behind a fold would not be worth it.
   const shown = others.length <= AT_ONCE + 1 ? others.length : AT_ONCE;
+  const nothing = report.head.run.state === "running" ? "Nothing is measured yet." : "Nothing was measured that could be judged.";
   const paragraphs = (sentences: string[]): JSX.Element[] => sentences.map((sentence) => <p key={sentence}>{unbroken(sentence)}</p>);
   return (
     <section id="verdict" class="verdict wide" aria-labelledby="verdict-title" tabIndex={-1}>
-      <h1 id="verdict-title">{first ? unbroken(first) : "Nothing was measured that could be judged."}</h1>
+      <h1 id="verdict-title">{first ? unbroken(first) : nothing}</h1>
       {paragraphs(others.slice(0, shown))}
       {shown < others.length && (
         <details class="more">

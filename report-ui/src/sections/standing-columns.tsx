@@ -12,6 +12,7 @@ export const LIMITED_BY: Record<Standing["limited_by"], string> = {
   generator: "generator",
   both: "both",
   database: "database",
+  upstream: "upstream",
   link: "link",
   connections: "connections",
   neither: "waiting",

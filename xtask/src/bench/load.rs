@@ -6,10 +6,11 @@ use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
+use super::pairs::load_of;
 use super::{Length, command_line, every, probe, table};
+use crate::measure::Place;
 use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, AssayServer, Nginx, SIZES, Server};
-use crate::measure::{Place, workload};
 
 /// Connections at which system calls are counted: enough for a batching client to batch.
 const PROBE_CONNECTIONS: u32 = 64;
@@ -141,11 +142,8 @@ fn measure(cell: &Cell, clients: &[Client], options: &Options, place: &Place) ->
 
 impl Cell {
     fn load(&self, server: &server::Started, seconds: u32, place: &Place) -> Result<Load, String> {
-        let path = format!("/bytes/{}", self.body_bytes);
-        let body = String::from_utf8(server::body(self.body_bytes)).map_err(|error| error.to_string())?;
-        let workload = Some(workload::write(place, &[&path], Some(&body))?);
-        let load = Load::closed(server.url(&path), self.connections, seconds);
-        Ok(Load { pipeline: self.pipeline, workload, ..load })
+        let load = load_of(server, self.body_bytes, self.connections, seconds, place)?;
+        Ok(Load { pipeline: self.pipeline, ..load })
     }
 
     fn row(&self, peer: &str, theirs: &[Option<Sample>], ours: &[Vec<Option<Sample>>]) -> Vec<String> {

@@ -3,7 +3,11 @@
 
 mod blocks;
 mod designs;
+mod fleet;
+mod http2;
 mod load;
+mod messages;
+mod pairs;
 mod probe;
 mod serve;
 mod table;
@@ -12,6 +16,8 @@ mod tls;
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
+
+use messages::Kind;
 
 /// What is compared.
 #[derive(Subcommand)]
@@ -22,6 +28,14 @@ pub(crate) enum Subject {
     Serve(serve::Options),
     /// Both over TLS: the generator with wrk, the reference server with nginx, and handshakes
     Tls(tls::Options),
+    /// Both over HTTP/2, without TLS and over it: the generator with h2load, the reference server with nghttpd and nginx
+    H2(http2::Options),
+    /// Messages over WebSockets: the reference server with contenders of the catalogue
+    Ws(messages::Options),
+    /// Calls of gRPC: the generator with h2load, the reference server with contenders of the catalogue
+    Grpc(messages::Options),
+    /// Two generators with one, and more connections than one process may have
+    Fleet(fleet::Options),
     /// Contenders in turns and one at a time: both designs must tell the same ratios
     Designs(designs::Options),
 }
@@ -68,6 +82,10 @@ pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
         Subject::Load(options) => load::run(root, options),
         Subject::Serve(options) => serve::run(root, options),
         Subject::Tls(options) => tls::run(root, options),
+        Subject::H2(options) => http2::run(root, options),
+        Subject::Ws(options) => messages::run(root, options, Kind::WebSocket),
+        Subject::Grpc(options) => messages::run(root, options, Kind::Grpc),
+        Subject::Fleet(options) => fleet::run(root, options),
         Subject::Designs(options) => designs::run(root, options),
     }
     .map_err(|error| vec![format!("bench: {error}")])

@@ -6,10 +6,11 @@ use assay_host::sampler::tree_usage;
 use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
-use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample, series};
+use super::blocks::{measure_in_blocks, sample};
+use super::pairs::{CLIENTS, load_of, of_clients, of_servers};
 use super::{Length, command_line, every, table};
 use crate::measure::client::{self, Engine, Load, Sessions};
-use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server, Started};
+use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server};
 use crate::measure::{Place, workload};
 
 /// Connections that are kept, unless others are asked for.
@@ -62,26 +63,7 @@ fn servers() -> Vec<Box<dyn Server>> {
     let mut servers: Vec<Box<dyn Server>> =
         Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
     servers.push(Box::new(Nginx));
-    let (here, absent): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| server.is_here());
-    absent
-        .iter()
-        .filter_map(|server| server.tool())
-        .for_each(|tool| eprintln!("{}; left out", tool.advice()));
-    here
-}
-
-/// What is asked for: a body of this size, whose bytes are known.
-fn load(
-    server: &Started,
-    body_bytes: usize,
-    connections: u32,
-    options: &Options,
-    place: &Place,
-) -> Result<Load, String> {
-    let path = format!("/bytes/{body_bytes}");
-    let body = String::from_utf8(server::body(body_bytes)).map_err(|error| error.to_string())?;
-    let workload = Some(workload::write(place, &[&path], Some(&body))?);
-    Ok(Load { workload, ..Load::closed(server.url(&path), connections, options.length.seconds()) })
+    server::installed(servers)
 }
 
 fn cells(options: &Options) -> Vec<(usize, u32)> {
@@ -92,27 +74,15 @@ fn cells(options: &Options) -> Vec<(usize, u32)> {
 
 fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
     let clients = client::with_ours(&[GeneratorName::Wrk]);
-    let head = ["body", "connections", "peer", "peer's req/s", "ours", "req/s", "answers per CPU-second"];
-    table::head(&head.map(String::from));
-    let ours = Engine::ALL.len();
+    let head = [&["body", "connections"][..], &CLIENTS].concat();
+    table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
     for (body_bytes, connections) in cells(options) {
         let server = server::start_over(&Nginx, place, Some(pair))?;
-        let load = load(&server, body_bytes, connections, options, place)?;
+        let load = load_of(&server, body_bytes, connections, options.length.seconds(), place)?;
         let runs =
             measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
-        for (peer, theirs) in clients.iter().zip(&runs).skip(ours) {
-            for (client, own) in clients.iter().zip(&runs).take(ours) {
-                let of = |figure: fn(Sample) -> f64| ratio(&series(own, figure), &series(theirs, figure));
-                table::row(&[
-                    table::size(body_bytes),
-                    connections.to_string(),
-                    peer.title().to_owned(),
-                    table::rate(middle(&series(theirs, |sample| sample.per_second))),
-                    client.title().to_owned(),
-                    of(|sample| sample.per_second),
-                    of(|sample| sample.per_cpu_second),
-                ]);
-            }
+        for row in of_clients(&clients, &runs) {
+            table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
         }
     }
     Ok(())
@@ -124,10 +94,10 @@ fn compare_servers(options: &Options, place: &Place, pair: &Pair) -> Result<(), 
     for (body_bytes, connections) in cells(options) {
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
             let server = server::start_over(&**server, place, Some(pair))?;
-            let load = load(&server, body_bytes, connections, options, place)?;
+            let load = load_of(&server, body_bytes, connections, options.length.seconds(), place)?;
             Ok(sample(client::ours(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
         })?;
-        for row in rows(&servers, &runs) {
+        for row in of_servers(&servers, &runs) {
             table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
         }
     }
@@ -142,7 +112,7 @@ fn compare_handshakes(options: &Options, place: &Place, pair: &Pair) -> Result<(
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
             handshakes(&**server, sessions, options, place, pair)
         })?;
-        for row in rows(&servers, &runs) {
+        for row in of_servers(&servers, &runs) {
             table::row(&[vec![name.to_owned()], row].concat());
         }
     }
@@ -167,21 +137,4 @@ fn handshakes(
     let told = client::run(client::ours(Engine::Epoll), &load, place)?.told;
     let used = (cpu()? - before).as_secs_f64();
     Ok((used > 0.0).then(|| told.right as f64 / used))
-}
-
-/// A row for each of ours beside each of others'.
-fn rows(servers: &[Box<dyn Server>], runs: &[Series]) -> Vec<Vec<String>> {
-    let ours = Engine::ALL.len();
-    let mut rows = Vec::new();
-    for (peer, theirs) in servers.iter().zip(runs).skip(ours) {
-        for (server, own) in servers.iter().zip(runs).take(ours) {
-            rows.push(vec![
-                peer.name().to_owned(),
-                table::rate(middle(theirs)),
-                server.name().to_owned(),
-                ratio(own, theirs),
-            ]);
-        }
-    }
-    rows
 }

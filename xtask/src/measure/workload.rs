@@ -25,10 +25,18 @@ pub(crate) fn write(place: &Place, paths: &[&str], body: Option<&str>) -> Result
         requests: paths.iter().map(kind).collect(),
         ..Workload::default()
     };
-    let name: String =
-        paths.concat().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    save(place, &workload)
+}
+
+/// Writes a workload into a file named after its paths.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn save(place: &Place, workload: &Workload) -> Result<PathBuf, String> {
+    let paths: String = workload.requests.iter().map(|request| request.path.as_str()).collect();
+    let name: String = paths.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let file = place.scratch().join(format!("workload{name}.json"));
-    let text = serde_json::to_string(&workload).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(workload).map_err(|error| error.to_string())?;
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(file)
 }

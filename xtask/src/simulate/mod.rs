@@ -22,6 +22,10 @@ pub(crate) struct Options {
     /// Beginning of the stream of random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only the case of this number, the first of a subject being 1; may be given several times. All have the same stream, so parts
+    /// that are simulated one after the other make the same table.
+    #[arg(long = "case", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cases: Vec<u32>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -42,14 +46,19 @@ enum Subject {
 
 pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
     let subjects = if options.subjects.is_empty() { Subject::value_variants() } else { &options.subjects };
+    if subjects.len() > 1 && !options.cases.is_empty() {
+        return Err(vec![
+            "--case counts the cases of one subject: name it, as in `simulate adaptive --case 6`".to_owned(),
+        ]);
+    }
     let mut findings = Vec::new();
     for subject in subjects {
         let started = Instant::now();
         findings.extend(match subject {
-            Subject::Equals => table("equals", &cases::equals(), options),
-            Subject::Tails => table("tails of equals, no margin", &cases::tails(), options),
-            Subject::Looks => table("a look after every round", &cases::looks(), options),
-            Subject::Power => table("true differences", &cases::power(), options),
+            Subject::Equals => table("equals", cases::equals(), options),
+            Subject::Tails => table("tails of equals, no margin", cases::tails(), options),
+            Subject::Looks => table("a look after every round", cases::looks(), options),
+            Subject::Power => table("true differences", cases::power(), options),
             Subject::Adaptive => adaptive(options),
             Subject::Duet => duets(options),
         });
@@ -61,6 +70,18 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
 impl Options {
     fn most(&self) -> f64 {
         most_wrong(self.runs)
+    }
+
+    /// Judges the cases that are asked for, of all that a subject has; what is not as it must be, and which number is too high.
+    fn each<C>(&self, all: Vec<C>, judge: impl Fn(C) -> Option<String>) -> Vec<String> {
+        let count = all.len();
+        let too_high = self.cases.iter().filter(|&&number| number as usize > count);
+        let mut findings: Vec<String> =
+            too_high.map(|number| format!("there is no case {number}: there are {count}")).collect();
+        let is_asked = |number: u32| self.cases.is_empty() || self.cases.contains(&number);
+        let asked = (1..).zip(all).filter(|(number, _)| is_asked(*number));
+        findings.extend(asked.filter_map(|(_, case)| judge(case)));
+        findings
     }
 }
 
@@ -76,22 +97,20 @@ struct Case {
     holds: cases::Holds<SimulationOutcome>,
 }
 
-fn table(title: &str, cases: &[Case], options: &Options) -> Vec<String> {
+fn table(title: &str, cases: Vec<Case>, options: &Options) -> Vec<String> {
     head(title);
-    let judged = |case: &Case| {
+    options.each(cases, |case| {
         let outcome = case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
         row(&case.name, outcome, case.holds, options)
-    };
-    cases.iter().filter_map(judged).collect()
+    })
 }
 
 fn adaptive(options: &Options) -> Vec<String> {
     head("spent by what was seen");
-    let judged = |(name, runs, holds): cases::AdaptiveCase| {
+    options.each(cases::adaptive(), |(name, runs, holds)| {
         let outcome = runs.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
         row(&name, outcome, holds, options)
-    };
-    cases::adaptive().into_iter().filter_map(judged).collect()
+    })
 }
 
 fn head(title: &str) {
@@ -131,7 +150,7 @@ fn row(
 fn duets(options: &Options) -> Vec<String> {
     println!("\n| duets | covered | shown | interval |");
     println!("|---|--:|--:|--:|");
-    cases::duets().into_iter().filter_map(|case| duet(case, options)).collect()
+    options.each(cases::duets(), |case| duet(case, options))
 }
 
 fn duet((name, duets, margin, holds): cases::DuetCase, options: &Options) -> Option<String> {
@@ -146,4 +165,23 @@ fn duet((name, duets, margin, holds): cases::DuetCase, options: &Options) -> Opt
 
 fn percent(share: f64) -> String {
     if share.is_nan() { "–".to_owned() } else { format!("{:.1} %", 100.0 * share) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_judged_by_their_numbers() {
+        let judged = |cases: &[u32]| {
+            let options =
+                Options { subjects: vec![Subject::Adaptive], runs: 1, seed: 1, cases: cases.to_vec() };
+            options.each(vec!["a", "b", "c"], |case| Some(case.to_owned()))
+        };
+        assert_eq!(judged(&[]), ["a", "b", "c"]);
+        assert_eq!(judged(&[3, 1]), ["a", "c"]);
+        assert_eq!(judged(&[4, 2]), ["there is no case 4: there are 3", "b"]);
+        let options = Options { subjects: Vec::new(), runs: 1, seed: 1, cases: vec![1] };
+        assert!(run(&options).is_err_and(|found| found[0].contains("name it")), "of which subject?");
+    }
 }

@@ -8,6 +8,7 @@ use assay_model::record::{Measurement, Record};
 use assay_stats::simulation::{Material, Resampled, SimulationOutcome, Trials};
 use assay_verdict::material::{Measured, measured};
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
@@ -27,7 +28,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1_000)]
     times: u32,
     /// Contenders of a resampled run.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 6, value_parser = several())]
     contenders: usize,
     /// Tables of rates of a resampled run [default: those of the first record]
     #[arg(long)]
@@ -36,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long)]
     windows: Option<usize>,
     /// Numbers of restarts.
-    #[arg(long, value_delimiter = ',', default_value = "3,4,5,10")]
+    #[arg(long, value_delimiter = ',', default_value = "3,4,5,10", value_parser = several())]
     rounds: Vec<usize>,
     /// How many times as fast each contender is as the one before, where they are not equal.
     #[arg(long, default_value_t = 1.3)]
@@ -44,6 +45,11 @@ pub(crate) struct Options {
     /// Beginning of the stream of random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+/// Fewer than two contenders, or restarts, are nothing to compare.
+fn several() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(2..)
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
@@ -195,6 +201,7 @@ fn unfounded(what: &str, rounds: usize, outcome: &SimulationOutcome) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::experiment::{Cell, Measure};
     use assay_verdict::testing;
 
     #[test]
@@ -220,5 +227,37 @@ mod tests {
         assert!(empty.contains("empty: nothing was measured in its 0 rounds; leave it out"), "{empty}");
         let alone = told("alone", &testing::record(&[("a", &[100.0, 110.0])]));
         assert!(alone.contains("no record has two contenders in two rounds"), "{alone}");
+    }
+
+    #[test]
+    fn a_table_of_which_every_window_is_void_is_passed_over() {
+        let mut record = testing::record(&[("a", &[100.0, 110.0]), ("b", &[90.0, 95.0])]);
+        record.experiment.measures = vec![Measure::capacity("hello", vec![64, 256])];
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            let mut void = run.cells[0].clone();
+            void.cell = Cell::closed("hello", 256);
+            void.machine.steal_share = 0.5;
+            run.cells.push(void);
+        }
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::write(folder.path().join("record.json"), serde_json::to_string(&record).expect("JSON"))
+            .expect("file");
+        let found = Found::read(&[folder.path().to_owned()]).expect("one table is left");
+        assert_eq!((found.tables, found.rates.contenders().count()), ((1, 0), 2));
+    }
+
+    #[test]
+    fn fewer_than_two_contenders_or_restarts_are_refused_as_arguments() {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            options: Options,
+        }
+        for bad in [["--contenders", "0"], ["--contenders", "1"], ["--rounds", "3,1"]] {
+            let words = ["calibrate", "run"].into_iter().chain(bad);
+            let error =
+                <Alone as clap::Parser>::try_parse_from(words).map(|of| of.options.contenders).unwrap_err();
+            assert!(error.to_string().contains("is not in 2.."), "{error}");
+        }
     }
 }

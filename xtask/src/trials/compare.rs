@@ -2,7 +2,10 @@
 //!
 //! Both sides are `assay stub`, whose work for each answer is real arithmetic. How many steps make an answer 2 % dearer is
 //! measured first: what a stub costs without work and with much of it, in CPU time per answer.
+//!
+//! Every comparison is kept, so that they can be measured in several sittings and are counted together.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,6 +14,7 @@ use assay_model::comparison::{Change, Comparison, Metric, Shift};
 use assay_report::words::withheld;
 use clap::Args;
 
+use super::sittings::{Sittings, Terms};
 use crate::measure::Place;
 use crate::measure::process::Running;
 
@@ -24,9 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Comparisons of each kind
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Comparisons of each kind to measure; with 0 only those that are in the folder are counted
+    #[arg(long, value_name = "N", default_value_t = 20)]
     runs: u32,
+    /// Folder of the comparisons; whatever is there already counts too [default: target/trials/compare]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
     /// Time for each, as `assay compare` takes it
     #[arg(long, value_name = "TIME", default_value = "5m")]
     budget: String,
@@ -47,36 +54,67 @@ struct Said {
     rounds: u32,
 }
 
-pub(super) fn run(root: &std::path::Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
-    let more = steps_for(options.slower, &place)?;
-    let truth = 1.0 / (1.0 + options.slower / 100.0);
-    println!(
-        "{}; {} steps for each answer of the base, {} more are {} %.\n",
-        place.statement, STEPS, more, options.slower
-    );
+/// The two kinds of comparisons: a name for files, and whether the new server works more.
+const KINDS: [(&str, bool); 2] = [("same", false), ("slower", true)];
+
+pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    let folder = options.folder.clone().unwrap_or_else(|| root.join("target/trials/compare"));
+    let sittings = Sittings::open(&folder, &options.terms())?;
+    if options.runs > 0 {
+        measure(root, options, &sittings)?;
+    }
     println!(
         "| new server | runs | withheld | said to differ | other way round | covered | interval | ratio | rounds |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
-    for (name, steps, truth) in
-        [("the same", STEPS, 1.0), (&*format!("{} % more work", options.slower), STEPS + more, truth)]
-    {
-        let said = (0..options.runs)
-            .map(|run| {
-                let said = compare([STEPS, steps], &["--budget", &options.budget], options, &place)?;
-                match &said {
-                    Ok(Said { ratio, low, high, call, .. }) => {
-                        eprintln!("{name}, run {}: {ratio:.4} [{low:.4} … {high:.4}] {call:?}", run + 1);
-                    }
-                    Err(reason) => eprintln!("{name}, run {}: nothing was said: {reason}", run + 1),
-                }
-                Ok(said)
-            })
-            .collect::<Result<Vec<_>, String>>()?;
-        println!("{}", row(name, &said, truth));
+    let more = (format!("{} % more work", options.slower), 1.0 / (1.0 + options.slower / 100.0));
+    for ((kind, _), (name, truth)) in KINDS.iter().zip([("the same".to_owned(), 1.0), more]) {
+        let said: Vec<_> = sittings.read(kind)?.iter().map(judged).collect::<Result<_, _>>()?;
+        println!("{}", row(&name, &said, truth));
     }
     Ok(())
+}
+
+/// Measures so many comparisons more of each kind, in turns, so that whoever ends early has as many of both.
+fn measure(root: &Path, options: &Options, sittings: &Sittings) -> Result<(), String> {
+    let place = Place::take(root)?;
+    let more = match sittings.more_steps() {
+        Some(more) => more,
+        None => sittings.begin(steps_for(options.slower, &place)?)?,
+    };
+    println!(
+        "{}; {} steps for each answer of the base, {} more are {} %.\n",
+        place.statement, STEPS, more, options.slower
+    );
+    let design = options.design.iter().flat_map(|design| ["--design", design]);
+    let asked: Vec<&str> = ["--budget", &options.budget].into_iter().chain(design).collect();
+    let limit = PATIENCE + seconds(&options.budget);
+    for _ in 0..options.runs {
+        for (kind, is_slower) in KINDS {
+            let steps = [STEPS, if is_slower { STEPS + more } else { STEPS }];
+            let comparison = compare(steps, &asked, limit, &place)?;
+            let number = sittings.keep(kind, &comparison)?;
+            match judged(&comparison)? {
+                Ok(Said { ratio, low, high, call, .. }) => {
+                    eprintln!("{kind}, run {number}: {ratio:.4} [{low:.4} … {high:.4}] {call:?}");
+                }
+                Err(reason) => eprintln!("{kind}, run {number}: nothing was said: {reason}"),
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Options {
+    /// What must be alike in all comparisons that are counted together.
+    fn terms(&self) -> Terms {
+        Terms {
+            base_steps: STEPS,
+            slower_percent: self.slower,
+            budget: self.budget.clone(),
+            design: self.design.clone(),
+        }
+    }
 }
 
 /// One row of the table: what was said, against the truth. A comparison that was withheld has shown nothing, and has no interval.
@@ -105,8 +143,8 @@ fn row(name: &str, runs: &[Result<Said, String>], truth: f64) -> String {
 /// twice the work, a step's share of an answer is known.
 fn steps_for(percent: f64, place: &Place) -> Result<u32, String> {
     let rounds = PRICING_ROUNDS.to_string();
-    let own = Options { runs: 1, budget: String::new(), slower: percent, design: Some("duet".to_owned()) };
-    let ratio = compare([STEPS, 2 * STEPS], &["--rounds", &rounds], &own, place)?
+    let asked = ["--rounds", &rounds, "--design", "duet"];
+    let ratio = judged(&compare([STEPS, 2 * STEPS], &asked, PATIENCE, place)?)?
         .map_err(|reason| format!("the price of a step could not be measured: {reason}"))?
         .ratio;
     // An answer costs 1, and so many steps more make it cost 1 / ratio.
@@ -120,31 +158,33 @@ fn steps_for(percent: f64, place: &Place) -> Result<u32, String> {
     Ok((f64::from(STEPS) * percent / 100.0 / dearer).round() as u32)
 }
 
-/// What `assay compare` says of two stubs that do so much work for each answer, or why it says nothing.
+/// What `assay compare`, asked so, says of two stubs that do so much work for each answer.
 ///
 /// # Errors
-/// When it fails, or a person asks to end.
-fn compare(
-    steps: [u32; 2],
-    length: &[&str],
-    options: &Options,
-    place: &Place,
-) -> Result<Result<Said, String>, String> {
+/// When it fails or takes longer than `limit`, or a person asks to end.
+fn compare(steps: [u32; 2], asked: &[&str], limit: Duration, place: &Place) -> Result<Comparison, String> {
     let assay = place.assay.display();
     let runs = place.scratch().join("runs");
     let mut command = Command::new(&place.assay);
-    command.args(["compare", "--format", "json"]).args(length);
+    command.args(["compare", "--format", "json"]).args(asked);
     for (seed, steps) in steps.iter().enumerate() {
         command.arg("--cmd").arg(format!("'{assay}' stub --port $PORT --seed {seed} --work {steps}"));
     }
-    command.args(options.design.iter().flat_map(|design| ["--design", design])).arg("--runs").arg(&runs);
-    let limit = PATIENCE + seconds(&options.budget);
+    command.arg("--runs").arg(&runs);
     // The program chooses its CPUs itself.
     let running = Running::start(&mut command, &cpuset::allowed())?;
     let ended = running.finish(limit, place)?.with_code(&[0, 12], "assay compare")?;
     let comparison: Comparison =
         serde_json::from_str(&ended.stdout).map_err(|error| format!("no comparison: {error}"))?;
     let _ = std::fs::remove_dir_all(runs);
+    Ok(comparison)
+}
+
+/// What a comparison says of the throughput, or why it says nothing.
+///
+/// # Errors
+/// When it has no row.
+fn judged(comparison: &Comparison) -> Result<Result<Said, String>, String> {
     let row = comparison.rows.first().ok_or("a comparison without a row")?;
     let told = row.changes.iter().find(|change| change.metric == Metric::Rps).and_then(said);
     Ok(told.ok_or_else(|| row.withheld.as_ref().map_or_else(|| "too few rounds".to_owned(), withheld)))

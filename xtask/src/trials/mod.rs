@@ -3,9 +3,11 @@
 //!
 //! A trial's figures are for docs/results, measured on a quiet machine.
 
+mod causes;
 mod compare;
 mod judged;
 mod runs;
+mod sittings;
 
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use clap::Subcommand;
 pub(crate) enum Subject {
     /// `assay compare` of a server with itself, and with one that works 2 % more for each answer
     Compare(compare::Options),
+    /// `assay why` of servers that do one thing wrongly each: how often is that named first?
+    Causes(causes::Options),
     /// What `make showdown` runs: does each run show every pair that anybody can see, without a contradiction?
     Showdown(runs::Options),
     /// The test types of the TechEmpower benchmarks: how many pairs does a budget settle?
@@ -32,6 +36,7 @@ pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
         Subject::Compare(options) => {
             compare::run(root, options).map_err(|error| vec![format!("trials: {error}")])
         }
+        Subject::Causes(options) => causes::run(root, options),
         Subject::Showdown(options) => runs::run(root, &runs::SHOWDOWN, options),
         Subject::Techempower(options) => runs::run(root, &runs::TECHEMPOWER, options),
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_lab::store::Store;
+use assay_model::record::State;
 use clap::Args;
 
 use super::judged::{Judged, Together};
@@ -59,8 +60,9 @@ pub(super) fn run(root: &Path, subject: &Subject, options: &Options) -> Result<(
     for seed in (first..).take(options.runs as usize) {
         measure(root, subject, options, &folder, seed).map_err(fault)?;
     }
-    let judged =
-        store.ids().iter().map(|id| read(&store, id)).collect::<Result<Vec<_>, _>>().map_err(fault)?;
+    let judged: Vec<Option<Judged>> =
+        store.ids().iter().map(|id| read(&store, id)).collect::<Result<_, _>>().map_err(fault)?;
+    let judged: Vec<Judged> = judged.into_iter().flatten().collect();
     let together = Together::of(&judged, subject.plain);
     println!(
         "| run | shown | settled | missed ≥ {} | contradictions | could show | measured time | length |\n\
@@ -104,8 +106,13 @@ fn measure(
     }
 }
 
-fn read(store: &Store, id: &str) -> Result<Judged, String> {
+/// A run, judged; `None` for one that a person or a kill ended, which tells less than it would have.
+fn read(store: &Store, id: &str) -> Result<Option<Judged>, String> {
     let record = store.open(id).map_err(|error| error.to_string())?;
+    if matches!(record.state, State::Running | State::Interrupted) {
+        eprintln!("{id} was ended early and does not count");
+        return Ok(None);
+    }
     let verdict = assay_verdict::judge(&record).map_err(|error| format!("{id}: {error}"))?;
-    Ok(Judged::of(&record, &verdict))
+    Ok(Some(Judged::of(&record, &verdict)))
 }

@@ -1,15 +1,19 @@
-//! A server for hello, json and the database types with Actix Web.
+//! A server for hello, json, the database types and WebSockets with Actix Web.
 
 use std::env;
 use std::error::Error;
 
 use actix_web::error::ErrorInternalServerError;
 use actix_web::middleware::DefaultHeaders;
-use actix_web::web::{Data, Html, Json, Query, ServiceConfig, get as on_get};
-use actix_web::{App, HttpResponse, HttpServer, get};
+use actix_web::web::{Data, Html, Json, Payload, Query, ServiceConfig, get as on_get};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, get, rt};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, Session};
 use askama::Template;
 use serde::Serialize;
 use store::{Store, Wanted, World};
+
+/// The longest message of a WebSocket, as with the other contenders.
+const MESSAGE_BYTES: usize = 1 << 20;
 
 #[derive(Serialize)]
 struct Message {
@@ -35,6 +39,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = HttpServer::new(app).workers(workers);
     let server = match tls::config()? {
         Some(config) => server.bind_rustls_0_23(address, config)?,
+        None if env::var("PROTOCOL").is_ok_and(|protocol| protocol == "h2c") => {
+            server.bind_auto_h2c(address)?
+        }
         None => server.bind(address)?,
     };
     Ok(server.run().await?)
@@ -45,7 +52,8 @@ fn plain(routes: &mut ServiceConfig) {
         .route("/", on_get().to(async || text("hello")))
         .route("/plaintext", on_get().to(async || text("Hello, World!")))
         .route("/byte", on_get().to(async || text("!")))
-        .service(json);
+        .service(json)
+        .service(socket);
 }
 
 fn database(routes: &mut ServiceConfig) {
@@ -59,6 +67,31 @@ fn text(body: &'static str) -> HttpResponse {
 #[get("/json")]
 async fn json() -> Json<Message> {
     Json(Message { message: "Hello, World!" })
+}
+
+#[get("/ws")]
+async fn socket(request: HttpRequest, body: Payload) -> actix_web::Result<HttpResponse> {
+    let (response, session, messages) = actix_ws::handle(&request, body)?;
+    let messages = messages.max_frame_size(MESSAGE_BYTES).aggregate_continuations();
+    rt::spawn(echo(session, messages.max_continuation_size(MESSAGE_BYTES)));
+    Ok(response)
+}
+
+/// Gives every message back, until the connection ends or breaks the protocol.
+async fn echo(mut session: Session, mut messages: AggregatedMessageStream) {
+    while let Some(Ok(message)) = messages.recv().await {
+        let sent = match message {
+            AggregatedMessage::Text(text) => session.text(text).await,
+            AggregatedMessage::Binary(bytes) => session.binary(bytes).await,
+            AggregatedMessage::Ping(bytes) => session.pong(&bytes).await,
+            AggregatedMessage::Pong(_) => Ok(()),
+            AggregatedMessage::Close(reason) => return session.close(reason).await.unwrap_or_default(),
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+    session.close(None).await.unwrap_or_default();
 }
 
 #[get("/db")]

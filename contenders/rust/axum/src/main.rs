@@ -1,4 +1,4 @@
-//! A server for hello, json and the database types with axum.
+//! A server for hello, json, the database types and WebSockets with axum.
 
 use std::env;
 use std::error::Error;
@@ -6,16 +6,20 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use askama::Template;
+use axum::extract::ws::{Message as SocketMessage, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::http::header::{CONTENT_TYPE, SERVER};
 use axum::http::{HeaderValue, StatusCode};
-use axum::response::{Html, IntoResponse};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use axum_server::tls_rustls::RustlsConfig;
 use serde::Serialize;
 use store::{Store, Wanted, World};
 use tower_http::set_header::SetResponseHeaderLayer;
+
+/// The longest message of a WebSocket, as with the other contenders.
+const MESSAGE_BYTES: usize = 1 << 20;
 
 #[derive(Serialize)]
 struct Message {
@@ -33,7 +37,8 @@ async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
         .route("/", get(async || text("hello")))
         .route("/plaintext", get(async || text("Hello, World!")))
         .route("/byte", get(async || text("!")))
-        .route("/json", get(async || Json(Message { message: "Hello, World!" })));
+        .route("/json", get(async || Json(Message { message: "Hello, World!" })))
+        .route("/ws", get(socket));
     for (path, body) in store::bodies()? {
         app = app.route(&path, get(async move || text(body)));
     }
@@ -52,6 +57,20 @@ async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
 
 fn text(body: &'static str) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain")], body)
+}
+
+async fn socket(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.max_message_size(MESSAGE_BYTES).max_frame_size(MESSAGE_BYTES).on_upgrade(echo)
+}
+
+/// Gives every message back. Pings and close frames are answered by the library.
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.recv().await {
+        let is_data = matches!(message, SocketMessage::Text(_) | SocketMessage::Binary(_));
+        if is_data && socket.send(message).await.is_err() {
+            return;
+        }
+    }
 }
 
 fn database(store: Store) -> Router {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, SERVER};
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -32,8 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn serve() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind((env::var("ADDRESS")?, env::var("PORT")?.parse()?)).await?;
     let bodies: &_ = Box::leak(Box::new(HashMap::from_iter(store::bodies()?)));
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).pipeline_flush(true);
+    let http = Http::spoken();
     let acceptor = tls::config()?.map(|config| TlsAcceptor::from(Arc::new(config)));
     loop {
         let (stream, _) = listener.accept().await?;
@@ -53,13 +52,36 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// What is to be spoken.
+#[derive(Clone)]
+enum Http {
+    One(http1::Builder),
+    Two(http2::Builder<TokioExecutor>),
+}
+
+impl Http {
+    fn spoken() -> Self {
+        if env::var("PROTOCOL").is_ok_and(|protocol| ["h2c", "h2"].contains(&protocol.as_str())) {
+            let mut http = http2::Builder::new(TokioExecutor::new());
+            http.timer(TokioTimer::new());
+            return Self::Two(http);
+        }
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).pipeline_flush(true);
+        Self::One(http)
+    }
+}
+
 async fn serve_one(
-    http: &http1::Builder,
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    bodies: &HashMap<String, &'static str>,
+    http: &Http,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    bodies: &'static HashMap<String, &'static str>,
 ) {
-    let service = service_fn(|request| answer(request, bodies));
-    http.serve_connection(TokioIo::new(stream), service).await.unwrap_or_default()
+    let (stream, service) = (TokioIo::new(stream), service_fn(move |request| answer(request, bodies)));
+    match http {
+        Http::One(http) => http.serve_connection(stream, service).await.unwrap_or_default(),
+        Http::Two(http) => http.serve_connection(stream, service).await.unwrap_or_default(),
+    }
 }
 
 async fn answer(

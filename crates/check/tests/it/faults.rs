@@ -10,7 +10,7 @@ use assay_model::conformance::{Finding, Ruling};
 use crate::faulty::Fault::{self, *};
 use crate::faulty::{Faulty, page};
 
-/// Short, because servers that never answer are among them. That a right server is slow is no danger: none is asked.
+/// Short, because servers that never answer are among them.
 const PATIENCE: Patience = Patience {
     answer: Duration::from_millis(400),
     end: Duration::from_millis(400),
@@ -18,7 +18,7 @@ const PATIENCE: Patience = Patience {
 };
 /// Between pieces that a server must not find together, although the machine is busy.
 const LONG_PIECE: Duration = Duration::from_millis(20);
-/// Times that a server is asked whose fault shows only when pieces reach it apart.
+/// Times that a server is asked: on a busy machine pieces that should reach it apart come together, and it answers late.
 const ATTEMPTS: usize = 5;
 /// Servers at once; most of the time they are waited for.
 const THREADS: usize = 12;
@@ -257,7 +257,8 @@ fn finding(fault: Fault, rule: &'static Rule, routes: Vec<Route>) -> Finding {
         Target::new(&server.address.to_string(), "/").expect("target").database(server.table.clone());
     let piece = if fault == OneRead { LONG_PIECE } else { PATIENCE.piece };
     let target = target.patience(Patience { piece, ..PATIENCE }).planted(planted).routes(routes);
-    let conformance = ask(&target, &[rule], Pace::Full, &|| true).expect("an answer");
+    let mut asked = (0..ATTEMPTS).map(|_| ask(&target, &[rule], Pace::Full, &|| true));
+    let conformance = asked.find_map(Result::ok).expect("an answer");
     conformance.findings.into_iter().next().expect("a finding")
 }
 
@@ -273,7 +274,8 @@ fn every_rule_is_broken_by_a_server_that_breaks_it() {
             let mut asked = (0..attempts).map(|_| finding(*fault, rule(id), routes(false)));
             let broken = asked.find(|found| found.ruling == Ruling::Broken);
             let broken = broken.unwrap_or_else(|| panic!("{fault:?} does not break {id}"));
-            assert!(broken.evidence.is_some_and(|evidence| evidence.len() < 2000), "{id}");
+            // Four times 260 bytes are shown at most, each as `\xff` at worst.
+            assert!(broken.evidence.is_some_and(|evidence| evidence.len() < 5000), "{id}");
         }
     };
     std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));

@@ -8,4 +8,7 @@ fn room_for_slow_clients() {
 
 mod faults;
 mod faulty;
+mod http2;
+mod others;
 mod ours;
+mod strict;

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_check::{Pace, Planted, Route, Rule, Target, TestType, ask, of_http};
+use assay_check::{Pace, Planted, Route, Rule, Target, TestType, ask, of_http, of_http2};
 use assay_engine::EngineKind;
 use assay_host::cpuset::{self, CpuSet};
 use assay_model::conformance::Ruling;
@@ -36,6 +36,7 @@ impl Serving {
             requests: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
+            shares_port: false,
             cpus: CpuSet::from_iter(cpuset::allowed().first()),
             stack: engine.into(),
             tls,
@@ -99,7 +100,7 @@ fn the_reference_server_keeps_every_rule() {
 }
 
 /// A client that takes any certificate.
-fn credulous() -> Client {
+pub(crate) fn credulous() -> Client {
     let (server_name, trust) = ("localhost".to_owned(), Trust::Anybody);
     let terms = ClientTerms { server_name, trust, identity: None, resumption: true, ciphers: Vec::new() };
     Client::new(terms).expect("client")
@@ -116,6 +117,22 @@ fn the_reference_server_keeps_every_rule_over_tls() {
         let serving = Serving::secured(engine, None, Some(server));
         let target = Target::new(&serving.address.to_string(), "/hello").expect("target");
         assert_keeps(&target.secured(client.clone()), &rules, &[]);
+    }
+}
+
+/// With prior knowledge and agreed on by ALPN; the answer is long enough for every rule about windows.
+#[test]
+fn the_reference_server_keeps_every_rule_of_http2() {
+    let made = Made::new(&["localhost".to_owned()]).expect("certificate");
+    let rules: Vec<&Rule> = of_http2().collect();
+    for engine in engines() {
+        let plain = Serving::start(engine, None);
+        let target = Target::new(&plain.address.to_string(), "/bytes/1500").expect("target");
+        assert_keeps(&target.over_http2(), &rules, &[]);
+        let server = Server::new(made.identity().expect("identity")).expect("server").with_http2();
+        let secured = Serving::secured(engine, None, Some(server));
+        let target = Target::new(&secured.address.to_string(), "/bytes/1500").expect("target");
+        assert_keeps(&target.secured(credulous()).over_http2(), &rules, &[]);
     }
 }
 

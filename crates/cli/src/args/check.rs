@@ -7,17 +7,17 @@ use assay_link::Spec;
 use clap::Args;
 
 use super::tls::TlsArguments;
-use super::{DatabaseArguments, Places};
+use super::{DatabaseArguments, HttpName, Places};
 use crate::destination::Consent;
 
-/// Ask servers for every rule of HTTP/1.1 and of the test types they answer, and say which they keep.
+/// Ask servers for every rule of HTTP/1.1 and of the test types they answer, or of HTTP/2, and say which they keep.
 ///
 /// Servers of the catalogue and commands are started, asked and stopped, one after the other; a URL is asked as it is. The
 /// suite sends broken and hostile requests: ask only servers that you may ask so.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
-    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…, ws://… and wss://… (asked for the rules of
-    /// WebSocket alone, and to give messages back); `!` before one excludes [default: the whole catalogue]
+    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…, h2c://… (HTTP/2 without TLS), ws://… and wss://…
+    /// (asked for the rules of WebSocket alone, and to give messages back); `!` before one excludes [default: the whole catalogue]
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,
     /// Start this command and ask it; it finds its port in $PORT, unless --port says which it uses
@@ -29,6 +29,10 @@ pub(crate) struct CheckArguments {
     /// Workloads that it answers; `json` and `plaintext` bring the rules of their test types [default: those its file names; for a URL or a command: GET of its path]
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) workload: Vec<String>,
+    /// Version of HTTP whose rules are asked for [default: 1.1, and 2 for h2c://]; over TLS the server must choose it (ALPN), else
+    /// it is spoken at once
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub(crate) http: Option<HttpName>,
     /// Path to ask a command or URL for
     #[arg(long, value_name = "PATH", conflicts_with = "workload")]
     pub(crate) path: Option<String>,

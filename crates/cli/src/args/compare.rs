@@ -7,7 +7,7 @@ use assay_model::design::Design;
 use assay_model::units::Nanos;
 use clap::{ArgAction, Args, Parser, ValueEnum};
 
-use super::{Places, RequestArguments, Rounds, RunArguments, value};
+use super::{Places, Progress, RequestArguments, Rounds, RunArguments, value};
 
 /// Tell what changed: between runs, between contenders, or between commands measured now.
 ///
@@ -96,6 +96,16 @@ pub(crate) struct CompareArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+    /// How far the measurement is: the standings so far on a terminal (q ends it with the round, p pauses, ? helps), or a line a round
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value = "auto",
+        conflicts_with = "sides",
+        help_heading = "Output"
+    )]
+    pub(crate) progress: Progress,
     /// Name every place of every warning, and all that was checked; tell on standard error why the run does what it does, and with
     /// -vv of each window (ASSAY_LOG=TOPIC=debug chooses)
     #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
@@ -165,10 +175,13 @@ impl CompareArguments {
             one_at_a_time: false,
             protocol: Vec::new(),
             tls: false,
+            http: None,
             // A comparison tells nothing of it, and its time is better spent on restarts.
             no_check: true,
             budget: self.budget,
             seed: self.seed,
+            progress: self.progress,
+            ascii: self.ascii,
             places: self.places.clone(),
             ..defaults
         })

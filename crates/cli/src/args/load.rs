@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use super::socket::SocketArguments;
 use super::stack::StackArguments;
 use super::tls::TlsArguments;
-use super::{EngineName, RequestArguments, value};
+use super::{EngineName, Progress, RequestArguments, value};
 use crate::destination::Consent;
 
 /// What stands behind the flags.
@@ -22,6 +22,10 @@ const NOTES: &str = "Placeholders in the path, in header values and in bodies, n
   ${id=random:1..500}   a random number that ${id} repeats, also in --expect-body
   ${token}              what the command of --before printed as token=…
 Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.
+
+A message of gRPC is written field by field, as `protoc --decode_raw` prints it:
+  --body '1: \"hello\" 2: 150 3 { 1: \"inner\" }'   and likewise in --expect-body
+A file of --body-file is the message itself.
 
 Of a flag that is given twice the last one counts; -H adds a field each time.";
 
@@ -40,7 +44,8 @@ pub(crate) enum HttpName {
 #[derive(Args)]
 #[command(args_override_self = true, after_help = NOTES)]
 pub(crate) struct LoadArguments {
-    /// http://, https://, h2c://, ws:// or wss://host[:port][/path]; h2c is HTTP/2 without TLS
+    /// http://, https://, h2c://, ws:// or wss://host[:port][/path]; h2c is HTTP/2 without TLS. For gRPC, grpc:// or, over TLS,
+    /// grpcs://host[:port]/package.Service/Method
     pub(crate) url: String,
 
     /// Connections held open
@@ -58,10 +63,10 @@ pub(crate) struct LoadArguments {
     /// Requests in flight on one connection of HTTP/1.1
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::connections, help_heading = "Load")]
     pub(crate) pipeline: u32,
-    /// Version of HTTP [default: 1.1, and 2 for h2c://]; over TLS the server must choose it (ALPN), else it is spoken at once
+    /// Version of HTTP [default: 1.1, and 2 for h2c:// and gRPC]; over TLS the server must choose it (ALPN), else it is spoken at once
     #[arg(long, value_enum, value_name = "VERSION", help_heading = "Load")]
     pub(crate) http: Option<HttpName>,
-    /// Streams in flight on one connection of HTTP/2
+    /// Streams in flight on one connection of HTTP/2; with gRPC, calls
     #[arg(long, value_name = "N", value_parser = value::connections, conflicts_with = "pipeline", help_heading = "Load")]
     pub(crate) streams: Option<u32>,
     /// Length of the measurement
@@ -104,6 +109,18 @@ pub(crate) struct LoadArguments {
     /// Threads, each pinned to a CPU of its own [default: as many as a ring has queues that is there already, else as CPUs]
     #[arg(short, long, value_name = "N", conflicts_with = "cpus", help_heading = "Machine")]
     pub(crate) threads: Option<usize>,
+    /// Generators, each a process with its part of the load and of the CPUs; they begin together, and one report tells of all
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::generators, help_heading = "Machine")]
+    pub(crate) generators: u32,
+    /// Hosts of a lab from which the load comes: a generator on each, with its part of it (docs/fleet.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["generators", "cpus", "threads", "sources"], help_heading = "Machine")]
+    pub(crate) lab: Option<PathBuf>,
+    /// Those of its hosts [default: those whose role is generator]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',', requires = "lab", help_heading = "Machine")]
+    pub(crate) from: Vec<String>,
+    /// Take part in a load that somebody else leads, over standard input and output
+    #[arg(long, hide = true)]
+    pub(crate) participant: bool,
     /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed, but for those of a server on this machine]
     #[arg(long, value_name = "LIST", help_heading = "Machine")]
     pub(crate) cpus: Option<CpuSet>,
@@ -152,6 +169,10 @@ pub(crate) struct LoadArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+    /// How far the load is: the last second in figures on a terminal, or a line each second (nothing of it where standard error is no
+    /// terminal, unless it is asked for)
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto", help_heading = "Output")]
+    pub(crate) progress: Progress,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -10,8 +10,11 @@ mod database;
 mod doctor;
 mod exec;
 mod import;
+mod init;
 mod load;
+mod new;
 mod plan;
+mod progress;
 mod report;
 mod request;
 mod run;
@@ -35,11 +38,14 @@ pub(crate) use database::DatabaseArguments;
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use exec::ExecArguments;
 pub(crate) use import::ImportArguments;
+pub(crate) use init::InitArguments;
 pub(crate) use load::{ArrivalName, HttpName, LoadArguments};
+pub(crate) use new::NewArguments;
 pub(crate) use plan::PlanArguments;
+pub(crate) use progress::Progress;
 pub(crate) use report::{ExportArguments, Format, ReportArguments};
 pub(crate) use request::RequestArguments;
-pub(crate) use run::{RedlineArguments, Rounds, RunArguments};
+pub(crate) use run::{RedlineArguments, Rounds, RunArguments, WhyArguments};
 pub(crate) use serve::ServeArguments;
 pub(crate) use stub::StubArguments;
 
@@ -52,7 +58,8 @@ const EXIT_CODES: &str = "Exit codes:
     4  the machine does not allow what was asked, or is unfit (doctor)
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
-   12  a number had to be withheld (with --strict), or servers that are compared do not answer alike
+   12  a number had to be withheld (with --strict), servers that are compared do not answer alike,
+       or one of several generators was lost
    13  no contender keeps the objective at any rate (redline)
    20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";
@@ -69,10 +76,16 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure servers against each other and against what this machine can do
     Run(RunArguments),
+    /// Write an experiment with servers of your own, with comments, to go on from
+    Init(InitArguments),
+    /// Write a folder with a small server that runs at once, a contender of your own to go on from
+    New(NewArguments),
     /// Tell which differences a run would show, and how long it would take to show a given one; measure nothing
     Plan(PlanArguments),
     /// Search for the highest rate at which a server keeps an objective such as p99<10ms
     Redline(RedlineArguments),
+    /// Tell where the time of servers goes, and where one spends more of it than another
+    Why(WhyArguments),
     /// Ask servers for every rule of HTTP/1.1, and say which they keep
     Check(CheckArguments),
     /// Tell what changed: between runs, between contenders, or between commands measured now
@@ -113,6 +126,16 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Do on this host what a lab asks for over standard input and output (used by assay itself)
+    #[command(hide = true, disable_help_flag = true)]
+    Agent {
+        /// The process that watches over it; it is that process itself when absent
+        #[arg(long, requires = "work")]
+        parent: Option<u32>,
+        /// Its own folder
+        #[arg(long, requires = "parent")]
+        work: Option<PathBuf>,
+    },
     /// Hold the network namespaces of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     HoldNetns { link: assay_link::Spec, queues: u16 },
@@ -133,6 +156,7 @@ impl Command {
         match self {
             Self::Run(arguments) => Some(arguments.verbose),
             Self::Redline(arguments) => Some(arguments.run.verbose),
+            Self::Why(arguments) => Some(arguments.run.verbose),
             Self::Compare(arguments) => Some(arguments.verbose),
             _ => None,
         }
@@ -183,6 +207,9 @@ pub(crate) struct ShowArguments {
     /// Print record and verdict as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Tell where the time of those goes that were profiled, and why one spends more than another, in place of the summary
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) why: bool,
     /// Stay within ASCII
     #[arg(long)]
     pub(crate) ascii: bool,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_model::workload::{Expect, RequestKind};
+use assay_model::{message, template};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
@@ -83,5 +84,33 @@ impl RequestArguments {
         };
         let (method, headers) = (self.method().to_owned(), self.headers.clone());
         Ok(RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect })
+    }
+
+    /// The call of gRPC at `path`. A file with the body has the message itself, whatever its bytes.
+    ///
+    /// # Errors
+    /// When the file with the body cannot be read, nothing is called, or what a call does not have is asked for.
+    pub(crate) fn call(&self, path: &str) -> Result<RequestKind, Failure> {
+        if path.trim_start_matches('/').split('/').filter(|part| !part.is_empty()).count() < 2 {
+            return Err(Failure::usage(format_args!(
+                "`{path}` calls nothing: write grpc://host:port/package.Service/Method"
+            )));
+        }
+        if self.method.is_some() || self.expect_status.is_some() || self.expect_shape.is_some() {
+            return Err(Failure::usage(
+                "a call of gRPC is right with status 0 and its message: leave --method, --expect-status and --expect-shape out; \
+                 --expect-body says what comes back",
+            ));
+        }
+        let read = |file: &PathBuf| {
+            std::fs::read(file).map_err(|source| Failure::Read { path: file.clone(), source })
+        };
+        let body = match &self.body_file {
+            Some(file) => Some(template::literal(&message::literal(&read(file)?))),
+            None => self.body.clone(),
+        };
+        let expect = Expect { body: self.expect_body.clone(), ..Expect::default() };
+        let kind = RequestKind { headers: self.headers.clone(), body, expect, ..RequestKind::get(path) };
+        Ok(RequestKind { method: "POST".to_owned(), ..kind })
     }
 }

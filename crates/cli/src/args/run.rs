@@ -14,7 +14,7 @@ use assay_model::units::Nanos;
 use clap::{ArgAction, Args};
 
 use super::value::{self, Links};
-use super::{ArrivalName, DatabaseArguments, Places, RequestArguments};
+use super::{ArrivalName, DatabaseArguments, HttpName, Places, Progress, RequestArguments};
 use crate::destination::Consent;
 
 /// Measure servers against each other and against what this machine can do.
@@ -22,7 +22,7 @@ use crate::destination::Consent;
 /// Without arguments this runs the experiment `showdown` over the whole catalogue.
 #[derive(Args, Clone)]
 pub(crate) struct RunArguments {
-    /// Contenders: a name, lang:go, kind:server, a folder, http://…; `!` before one excludes
+    /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…; `!` before one excludes
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,
     /// Start this command and measure it; it finds its port in $PORT, unless --port says which it uses
@@ -32,6 +32,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "PORT", requires = "cmd")]
     pub(crate) port: Vec<u16>,
 
+    /// Measure the commands as proxies: behind each a reference server is started, which it finds in $UPSTREAM (host:port),
+    /// $UPSTREAM_HOST and $UPSTREAM_PORT
+    #[arg(long, requires = "cmd")]
+    pub(crate) upstream: bool,
     /// Longest time until a command is ready [default: 20s]
     #[arg(long, value_name = "TIME", value_parser = value::span, requires = "cmd")]
     pub(crate) ready_timeout: Option<Nanos>,
@@ -39,7 +43,18 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "PATH", requires = "cmd")]
     pub(crate) ready_path: Option<String>,
 
-    /// The experiment; flags below override what it says
+    /// Hosts of the lab: where contenders are built and run, and from where load comes (docs/fleet.md)
+    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
+    pub(crate) lab: Option<PathBuf>,
+    /// The host of the lab on which contenders are built and run [default: the one whose role is server]
+    #[arg(long, value_name = "HOST", requires = "lab", help_heading = "Hosts")]
+    pub(crate) server: Option<String>,
+    /// The hosts of the lab from which load comes [default: those whose role is generator, else this one]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',', requires = "lab", help_heading = "Hosts")]
+    pub(crate) from: Vec<String>,
+
+    /// The experiment: a name of the catalogue, or a file of your own (./assay.toml, which `assay init` writes); flags below
+    /// override what it says
     #[arg(short, long, value_name = "NAME", help_heading = "Load")]
     pub(crate) experiment: Option<String>,
     /// At the levels and lengths of the work that the experiment repeats, as far as its file names them: hours, not minutes
@@ -58,9 +73,12 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, help_heading = "Load")]
     pub(crate) connections: Vec<u32>,
 
-    /// Requests in flight on one connection
+    /// Requests in flight on one connection of HTTP/1.1
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) pipeline: Option<u32>,
+    /// Streams in flight on one connection of HTTP/2 [default: 1, or the experiment's]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) streams: Option<u32>,
     /// Loads: max (a closed loop), 5k/s, 50% of each one's own maximum, common (a rate that all can serve),
     /// "13000 requests" (a closed loop that ends with so many), redline:p99<10ms (the highest rate that keeps this) [default: max]
     #[arg(short, long, value_name = "LOAD,…", value_delimiter = ',', help_heading = "Load")]
@@ -76,6 +94,10 @@ pub(crate) struct RunArguments {
     /// bombardier, autocannon; assay's own always measures, and loads it once more beside them
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Load")]
     pub(crate) generator: Vec<GeneratorName>,
+
+    /// Processes of assay's own generator, among which each load and the generator's CPUs are divided; one report tells of all
+    #[arg(long, value_name = "N", value_parser = value::generators, help_heading = "Load")]
+    pub(crate) generators: Option<u32>,
 
     /// Length of one measured window [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
@@ -97,13 +119,17 @@ pub(crate) struct RunArguments {
     /// Start one server at a time and measure it in one piece, instead of all at once in turns
     #[arg(long, help_heading = "Length")]
     pub(crate) one_at_a_time: bool,
-    /// What is spoken: h1, h1+tls (with an authority and a certificate of the run's own; a command finds it in $CERT, and its key
-    /// in $KEY); several are measured in the same rounds [default: h1, or the experiment's]
+    /// What is spoken: h1, h2c (HTTP/2 without TLS), h1+tls, h2 (over TLS); several are measured in the same rounds. A command
+    /// finds it in $PROTOCOL, and over TLS a certificate of the run's own in $CERT, its key in $KEY [default: h1, or the
+    /// experiment's]
     #[arg(long, value_name = "PROTOCOL,…", value_delimiter = ',', help_heading = "Load")]
     pub(crate) protocol: Vec<Protocol>,
-    /// Over TLS alone: --protocol h1+tls
+    /// Over TLS alone: --protocol h1+tls, or h2 with --http 2
     #[arg(long, conflicts_with = "protocol", help_heading = "Load")]
     pub(crate) tls: bool,
+    /// This version of HTTP alone: 2 is --protocol h2c, or h2 with --tls
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with = "protocol", help_heading = "Load")]
+    pub(crate) http: Option<HttpName>,
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,
@@ -118,6 +144,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) timeout: Option<Nanos>,
 
+    /// Profile every server after its windows, in slices of load of their own: where the time of an answer goes, and why one
+    /// spends more than another (as `assay why` does)
+    #[arg(long, help_heading = "Load")]
+    pub(crate) profile: bool,
     /// Do not ask the contenders first what they keep of the rules of HTTP/1.1
     #[arg(long, help_heading = "Load")]
     pub(crate) no_check: bool,
@@ -153,6 +183,13 @@ pub(crate) struct RunArguments {
     /// Write the result also here: .html, .json, .csv or .md
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Vec<PathBuf>,
+    /// Serve the report while the run goes on, for browsers on this machine, at an address that is printed; it follows the run
+    /// between measurements, and at the end hands over the report [default: a free port]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", require_equals = true, help_heading = "Output")]
+    pub(crate) live: Option<u16>,
+    /// Show the live page in a browser (xdg-open)
+    #[arg(long, requires = "live", help_heading = "Output")]
+    pub(crate) open: bool,
     /// Print record and verdict as JSON instead of the summary
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -166,6 +203,9 @@ pub(crate) struct RunArguments {
     /// Exit with 12 when a number had to be withheld
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
+    /// How far the run is: the standings so far on a terminal (q ends the run with the round, p pauses, ? helps), or a line a round
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto", help_heading = "Output")]
+    pub(crate) progress: Progress,
     /// Say what would be measured and how long it would take; measure nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
@@ -185,6 +225,9 @@ pub(crate) struct RunArguments {
     /// Whether the limit stays away.
     #[arg(skip)]
     pub(crate) no_limit: bool,
+    /// Whether an explanation is asked for in place of the standings.
+    #[arg(skip)]
+    pub(crate) explains: bool,
 }
 
 /// Search for the highest rate at which a server keeps an objective.
@@ -196,6 +239,17 @@ pub(crate) struct RedlineArguments {
     /// What is to be kept: p50, p90, p95, p99, p99.9 or max below a time, or errors below a share
     #[arg(long, value_name = "p99<10ms")]
     pub(crate) slo: Slo,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+}
+
+/// Tell where the time of servers goes, and where one spends more of it than another.
+///
+/// Each server is restarted five times, measured at capacity and at a rate that all can serve, and then profiled under the same
+/// loads: on-CPU stacks of server and kernel, system calls, waits. What a part takes is told in CPU time for each right answer,
+/// differences with intervals over the restarts. Without root or CAP_PERFMON less can be seen, and the explanation says what.
+#[derive(Args)]
+pub(crate) struct WhyArguments {
     #[command(flatten)]
     pub(crate) run: RunArguments,
 }

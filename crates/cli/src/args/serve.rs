@@ -26,6 +26,8 @@ const PATHS: &str = "Paths:
   /bytes/N      N bytes, up to 1073741824
   /echo         POST: the body of the request, in its own framing
   /ws           a WebSocket that gives every message back
+  /assay.Echo/Say, /assay.Echo/Hello
+                gRPC: the text of field 1 back, or a greeting
   other paths   with --root, files: index.html for folders, ranges, conditions, and FILE.br, FILE.zst
                 or FILE.gz in the place of FILE for clients that accept it
 The paths above win over files of these names, with a warning at the start.
@@ -84,6 +86,9 @@ impl Listening {
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) listening: Listening,
+    /// Serve at a port together with other processes of yours that do so too; the kernel divides the connections among them
+    #[arg(long)]
+    pub(crate) share_port: bool,
     /// Folder of static files
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -147,7 +152,7 @@ pub(crate) struct LimitArguments {
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body_rate,
           value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     body_rate: u64,
-    /// Longest message of a WebSocket; more closes it with code 1009
+    /// Longest message of a WebSocket, where more closes it with code 1009, and of gRPC, where more is status 8
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message_bytes)]
     message_bytes: u64,
     /// A WebSocket on which nothing is said is closed after this long

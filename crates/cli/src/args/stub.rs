@@ -1,6 +1,7 @@
 //! The arguments of `assay stub`.
 
 use assay_serve::stub::{Discipline, Faults, Service, Stall, Warming};
+use assay_serve::wrong::Fault;
 use clap::{Args, ValueEnum};
 
 use super::serve::Listening;
@@ -38,7 +39,26 @@ pub(crate) struct StubArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Programme")]
     pub(crate) seed: u64,
+    /// Do one thing wrongly that `assay why` must find, and answer every GET, on blocking sockets with a thread for each connection:
+    /// run-queue, lock, accept-queue, one-thread, collector, delayed-acknowledgement, small-buffers or disk
+    #[arg(long, value_name = "FAULT", help_heading = "Programme", conflicts_with_all = PROGRAMME)]
+    pub(crate) wrong: Option<Fault>,
 }
+
+/// What a server that does one thing wrongly does not do.
+const PROGRAMME: [&str; 11] = [
+    "discipline",
+    "service",
+    "warming",
+    "stall",
+    "faults",
+    "work",
+    "seed",
+    "engine",
+    "stack",
+    "tls",
+    "tls_cert",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DisciplineName {

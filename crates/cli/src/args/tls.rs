@@ -50,6 +50,11 @@ impl TlsArguments {
         Ok(Client::new(ClientTerms { server_name, trust, identity, resumption, ciphers })?)
     }
 
+    /// Whether files of this host are named.
+    pub(crate) fn names_files(&self) -> bool {
+        self.cacert.is_some() || self.cert.is_some()
+    }
+
     /// Whether anything was said of TLS.
     pub(crate) fn is_given(&self) -> bool {
         self.cacert.is_some()

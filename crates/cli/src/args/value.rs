@@ -1,5 +1,6 @@
 //! Values with units, as people type them.
 
+use assay_model::experiment::MAX_GENERATOR_PROCESSES;
 use assay_model::network::{Spec, SpecError};
 use assay_model::units::Nanos;
 
@@ -39,6 +40,13 @@ fn scaled(text: &str) -> Option<f64> {
 /// A number of connections, or of requests on one.
 pub(crate) fn connections(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("{text} is more than any machine holds"))
+}
+
+/// A number of generators.
+pub(crate) fn generators(text: &str) -> Result<u32, String> {
+    let number = count(text)?;
+    let fits = u32::try_from(number).ok().filter(|number| *number <= MAX_GENERATOR_PROCESSES);
+    fits.ok_or_else(|| format!("{number} generators; give 1 to {MAX_GENERATOR_PROCESSES}"))
 }
 
 /// A number of connections, or none.
@@ -97,6 +105,10 @@ mod tests {
         assert_eq!((rate("0.5"), rate("2.5k")), (Ok(0.5), Ok(2500.0)));
         assert!(["0", "-1", "inf", "nan", "k", "", "1e"].iter().all(|bad| rate(bad).is_err()));
         assert!(connections("5000M").is_err());
+        assert_eq!(
+            (generators("3"), generators("0").is_err(), generators("2k").is_err()),
+            (Ok(3), true, true)
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `assay report`: the page of runs, or the index of all of them, computed again from their records.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,7 +9,9 @@ use assay_lab::store::Store;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::index::{self, Listed};
+use assay_report::page::{PageRun, Since};
 use assay_report::{foreign, html};
+use assay_verdict::compare::{Side, compare};
 use assay_verdict::judge;
 
 use crate::args::ReportArguments;
@@ -24,7 +27,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         None => write_page(arguments)?,
     };
     output::note(format_args!("report {}", path.display()));
-    if arguments.open { open(&path) } else { Ok(Exit::Ok) }
+    if arguments.open { open(path.as_os_str()).map(|()| Exit::Ok) } else { Ok(Exit::Ok) }
 }
 
 fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
@@ -39,14 +42,25 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
             return Err(Failure::usage("several runs become one page of their own: say where with -o FILE"));
         }
     };
-    assay_file::write(&path, page(&records)?.as_bytes())?;
+    assay_file::write(&path, page(&records, &store)?.as_bytes())?;
     Ok(path)
 }
 
-fn page(records: &[Record]) -> Result<String, Failure> {
+fn page(records: &[Record], store: &Store) -> Result<String, Failure> {
     let verdicts: Vec<Verdict> = records.iter().map(judge).collect::<Result<_, _>>()?;
-    let runs: Vec<(&Record, &Verdict)> = records.iter().zip(&verdicts).collect();
+    let since: Vec<Option<Since>> = records.iter().map(|record| since(record, store)).collect();
+    let runs = records.iter().zip(&verdicts).zip(&since);
+    let runs: Vec<PageRun<'_>> =
+        runs.map(|((record, verdict), since)| PageRun { record, verdict, since: since.as_ref() }).collect();
     Ok(html::pages(&runs)?)
+}
+
+/// What changed since the last run of the same experiment; nothing where there is none, or where nothing can be compared.
+pub(crate) fn since(record: &Record, store: &Store) -> Option<Since> {
+    let before = store.run_before(record)?;
+    let side = |record: &Record| Side { record: record.clone(), contender: None };
+    let comparison = compare(&side(&before), &[side(record)], &[]).ok()?;
+    Some(Since::of(&comparison, &before))
 }
 
 /// The index of the runs in `folder`; one that cannot be read is left out with a warning.
@@ -91,17 +105,17 @@ fn href(folder: &Path, index: &Path, id: &str) -> Option<String> {
     })
 }
 
-/// Hands the page to the desktop's browser, which goes on by itself.
-fn open(path: &Path) -> Result<Exit, Failure> {
-    let here = path.display();
+/// Hands a page, a file or an address, to the desktop's browser, which goes on by itself.
+pub(crate) fn open(page: &OsStr) -> Result<(), Failure> {
+    let here = page.display();
     let opened = Command::new("xdg-open")
-        .arg(path)
+        .arg(page)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
     match opened {
-        Ok(status) if status.success() => Ok(Exit::Ok),
+        Ok(status) if status.success() => Ok(()),
         Ok(status) => {
             Err(Failure::Machine(format!("xdg-open ended with {status}; open {here} in a browser yourself")))
         }

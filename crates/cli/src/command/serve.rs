@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let config = Config {
         address,
         port: listening.port,
+        shares_port: arguments.share_port,
         cpus: listening.cpus.clone().unwrap_or_else(cpuset::allowed),
         stack: listening.stack(EngineName::Auto)?,
         tls: listening.tls.server(address)?,

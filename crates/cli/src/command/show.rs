@@ -10,17 +10,17 @@ use assay_verdict::judge;
 
 use crate::args::ShowArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{command, output};
 
 pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let store = Store::new(&arguments.places.runs);
     let record = store.open(&arguments.run)?;
     let verdict = judge(&record)?;
-    let text = if arguments.json {
-        export::json(&record, &verdict)?
-    } else {
-        let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
-        summary(&record, &verdict, &store, &style)
+    let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+    let text = match (arguments.json, arguments.why) {
+        (true, _) => export::json(&record, &verdict)?,
+        (false, true) => command::why::explanation(&record, &verdict, &style)?,
+        (false, false) => summary(&record, &verdict, &store, &style),
     };
     output::result(&text);
     Ok(Exit::Ok)

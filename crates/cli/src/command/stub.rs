@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 
-use assay_host::cpuset;
+use assay_host::cpuset::{self, CpuSet};
 use assay_lab::Exit;
 use assay_serve::stub::{self, Program, Site};
+use assay_serve::wrong::{self, Fault};
 
 use crate::args::{EngineName, StubArguments};
 use crate::failure::Failure;
@@ -12,9 +13,14 @@ use crate::{output, signals};
 
 pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     let listening = &arguments.listening;
+    let address = SocketAddr::new(listening.address(), listening.port);
+    let allowed = cpuset::allowed();
+    if let Some(fault) = arguments.wrong {
+        return run_wrong(address, listening.cpus.as_ref().unwrap_or(&allowed), fault);
+    }
     let site = Site {
-        address: SocketAddr::new(listening.address(), listening.port),
-        cpus: listening.cpus.clone().unwrap_or_else(|| cpuset::allowed().iter().last().into_iter().collect()),
+        address,
+        cpus: listening.cpus.clone().unwrap_or_else(|| allowed.iter().last().into_iter().collect()),
         stack: listening.stack(EngineName::Epoll)?,
         tls: listening.tls.server(listening.address())?,
     };
@@ -33,5 +39,13 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     })?;
     let text = serde_json::to_string(&counts).map_err(|e| Failure::Bug(e.to_string()))?;
     output::result(&(text + "\n"));
+    Ok(Exit::Ok)
+}
+
+fn run_wrong(address: SocketAddr, cpus: &CpuSet, fault: Fault) -> Result<Exit, Failure> {
+    let stop = signals::flag()?;
+    wrong::run(address, cpus, fault, &stop, |at| {
+        output::note(format_args!("a server with a fault ({}) at http://{at} on CPUs {cpus}", fault.name()))
+    })?;
     Ok(Exit::Ok)
 }

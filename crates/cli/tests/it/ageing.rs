@@ -17,16 +17,8 @@ const SERVERS: [(&str, &[&str]); 2] = [
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    let programmed = "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\n\
-                      expect = { status = 200, body = \"as programmed\" }\n";
-    lab.write("workloads/hello.toml", programmed);
     for (name, more) in SERVERS {
-        let more: String = more.iter().map(|argument| format!(", \"{argument}\"")).collect();
-        let run = format!(
-            "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
-             \"--cpus\", \"${{CPUS}}\", \"--discipline\", \"fifo\", \"--service\", \"2ms\"{more}]"
-        );
-        lab.contender(name, "server", &run);
+        lab.stub(name, "server", &[&["--discipline", "fifo", "--service", "2ms"], more].concat());
     }
     lab
 }
@@ -44,8 +36,7 @@ fn objections(record: &Record, rule: Rule) -> Vec<(String, Evidence)> {
 #[test]
 fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
     let lab = lab();
-    let asked =
-        ["warming", "collecting", "-c", "2", "-d", "2500ms", "--rounds", "4", "--warmup", "500ms", "--no-aa"];
+    let asked = ["warming", "collecting", "-c", "2", "-d", "2500ms", "--rounds", "4", "--warmup", "500ms"];
     lab.run(&asked).assert().code(0);
     let mut record = lab.record();
     let was_busy = taken_by_others(&record) > 0.25;

@@ -3,16 +3,14 @@
 
 use assay_model::check::CheckOutcome;
 use assay_model::learnt::Held;
-use assay_model::load::{ErrorClass, LoadReport};
+use assay_model::load::ErrorClass;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_stats::Histogram;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, stdout};
-
-const QUICK: [&str; 8] = ["-d", "100ms", "--warmup", "50ms", "--rounds", "2", "-c", "2"];
+use crate::support::{Lab, QUICK, Running, report, stdout};
 
 /// A command line with a programmed server (see `fixtures/server.py`).
 fn command(mode: &str) -> String {
@@ -89,18 +87,6 @@ fn a_server_that_answers_otherwise_under_load_answers_wrongly() {
     assert!(wrong.into_iter().any(|count| count.is_some_and(|count| *count > 0)));
 }
 
-fn report(text: &str) -> LoadReport {
-    serde_json::from_str(text).expect("a report")
-}
-
-/// `assay stub` and its URL.
-fn stub(lab: &Lab, program: &[&str]) -> (Running, String) {
-    let mut stub = Running::start(lab.command(&[&["stub", "-p", "0"], program].concat()));
-    let line = stub.wait_for("http://");
-    let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("URL");
-    (stub, url.to_owned())
-}
-
 #[test]
 fn a_load_learns_before_and_says_so() {
     let lab = Lab::new();
@@ -109,9 +95,9 @@ fn a_load_learns_before_and_says_so() {
     let told = stdout(&load(&[]).code(0)).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("answers every answer was compared"), "{told}");
     assert!(told.contains("to the last byte: 200 text/plain, 5 bytes 'hello'"), "{told}");
-    let learnt = report(&stdout(&load(&["--json"]).code(0))).learnt;
+    let learnt = report(&load(&["--json"]).code(0)).learnt;
     assert!(learnt.len() == 1 && learnt[0].held == Held::Body && learnt[0].asked > 2, "{learnt:?}");
-    let expected = report(&stdout(&load(&["--json", "--expect-status", "200"]).code(0)));
+    let expected = report(&load(&["--json", "--expect-status", "200"]).code(0));
     assert!(expected.learnt.is_empty());
 }
 
@@ -121,9 +107,9 @@ fn a_load_whose_answers_are_spoilt_ends_as_a_run_does() {
     for (faults, class) in
         [("wrong-byte=0.05", ErrorClass::WrongBody), ("reset-in-body=0.05", ErrorClass::ResetInBody)]
     {
-        let (_stub, url) = stub(&lab, &["--faults", faults, "--seed", "2"]);
+        let (_stub, url) = Running::stub(&lab, &["--faults", faults, "--seed", "2"]);
         let arguments = ["load", &url, "--json", "-n", "2000", "-c", "2", "--expect-body", "as programmed"];
-        let report = report(&stdout(&lab.assay(&arguments).assert().code(11)));
+        let report = report(&lab.assay(&arguments).assert().code(11));
         assert!(report.books.balance() && report.books.errors[&class] > 0, "{:?}", report.books);
     }
     let (_server, url) = Running::serve(&lab);
@@ -140,9 +126,9 @@ fn a_load_whose_answers_are_spoilt_ends_as_a_run_does() {
 #[test]
 fn times_are_of_the_requests_that_began_in_the_window() {
     let lab = Lab::new();
-    let (_stub, url) = stub(&lab, &["--service", "400ms"]);
+    let (_stub, url) = Running::stub(&lab, &["--service", "400ms"]);
     let arguments = ["load", &url, "--json", "-c", "8", "-d", "200ms"];
-    let report = report(&stdout(&lab.assay(&arguments).assert().code(0)));
+    let report = report(&lab.assay(&arguments).assert().code(0));
     assert_eq!((report.window.ok, report.books.ok), (0, 8), "none ends in the window");
     let times = Histogram::from_hdr_base64(&report.latency.service_hdr).expect("times");
     assert_eq!(times.count(), 8);

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, stderr, stdout};
+use crate::support::{Lab, QUICK, stderr, stdout};
 
-const QUICK: [&str; 9] = ["-d", "100ms", "--warmup", "50ms", "--rounds", "2", "-c", "2", "--no-check"];
+const RUN: [&str; 2] = ["run", "--no-check"];
 const TOKEN_FIELD: [&str; 2] = ["-H", "Authorization: Bearer ${token}"];
 /// Logs in, as a client of any language would.
 const LOGIN: &str = "import os, urllib.request as web
@@ -58,7 +58,7 @@ fn given(lab: &Lab) -> Vec<String> {
 #[test]
 fn every_start_has_a_token_of_its_own_and_nobody_repeats_it() {
     let lab = lab();
-    let run = lab.assay(&["run"]).args(START).args(BEFORE).args(TOKEN_FIELD).args(QUICK).assert().code(0);
+    let run = lab.assay(&RUN).args(START).args(BEFORE).args(TOKEN_FIELD).args(QUICK).assert().code(0);
     let record = lab.record();
     let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
     assert!(runs.iter().all(|run| run.failure.is_none() && run.cells.iter().all(|w| w.load.books.ok > 0)));
@@ -82,7 +82,7 @@ fn two_builds_have_a_token_each() {
         .args(other)
         .args(BEFORE)
         .args(TOKEN_FIELD)
-        .args(&QUICK[..8])
+        .args(QUICK)
         .assert()
         .code(0);
     let stored = ["compare", "last", "last~1", "--before", "true"];
@@ -96,7 +96,7 @@ fn a_workload_names_its_command_which_runs_beside_its_file() {
                     headers = [[\"Authorization\", \"Bearer ${token}\"]]\nexpect = { body = \"hello ${token}\" }\n";
     lab.write("deep/mine.toml", workload);
     lab.write("deep/in.py", LOGIN);
-    let run = ["run", "-w", "./deep/mine.toml"];
+    let run = ["run", "--no-check", "-w", "./deep/mine.toml"];
     let told = stdout(&lab.assay(&run).args(START).arg("--dry-run").assert().code(0));
     assert!(told.contains("before      python3 ./in.py"), "{told}");
     lab.assay(&run).args(START).args(QUICK).assert().code(0);
@@ -119,7 +119,7 @@ fn a_server_that_runs_already_is_logged_into_once() {
         .assert()
         .code(2)
         .stderr(contains("`${token}`").and(contains("--before")));
-    lab.assay(&["run", &url]).args(BEFORE).args(TOKEN_FIELD).args(QUICK).assert().code(0);
+    lab.assay(&RUN).arg(&url).args(BEFORE).args(TOKEN_FIELD).args(QUICK).assert().code(0);
     assert_eq!(door.logins.load(Ordering::Relaxed), 1, "two rounds");
 }
 
@@ -138,7 +138,8 @@ fn a_command_that_fails_is_told_with_its_last_lines() {
         let load = ["load", &url, "-d", "100ms", "-c", "1", "--cpus", "0", "--before", before];
         let told = stderr(&lab.assay(&load).args(TOKEN_FIELD).assert().code(10));
         assert!(told.contains(words) && !told.contains("hush"), "{before}: {told}");
-        let run = lab.assay(&["run", "--before", before]).args(START).args(TOKEN_FIELD).args(QUICK).assert();
+        let run =
+            lab.assay(&RUN).args(["--before", before]).args(START).args(TOKEN_FIELD).args(QUICK).assert();
         let told = stderr(&run.code(10)) + &stdout(&lab.assay(&["show", "last"]).assert());
         assert!(told.contains(words) && !told.contains("hush"), "{before}: {told}");
     }

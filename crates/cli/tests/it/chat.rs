@@ -84,7 +84,7 @@ fn it_is_measured_with_a_store_that_is_removed() {
 /// That no process and no folder is left, the lab asserts when it goes.
 fn nothing_outlives_ctrl_c() {
     let lab = lab();
-    let arguments = ["run", "chat", "-w", "chat", "-c", "2", "-d", "100ms", "--warmup", "50ms"];
+    let arguments = ["run", "chat", "-w", "chat", "-c", "2", "-d", "100ms", "--warmup", "0s"];
     let mut command = lab.command(&[&arguments[..], &["--no-check", "--rounds", MANY_ROUNDS]].concat());
     command.process_group(0);
     let mut run = Running::start(command);

@@ -6,7 +6,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, eventually, listing, stdout};
+use crate::support::{Lab, Running, Stranger, eventually, listing, stdout};
 
 /// Answers `hello` to every empty line, whatever was asked: no contender of this world, and soon asked.
 const DEAF: &str = "deaf";
@@ -24,6 +24,49 @@ fn the_reference_server_keeps_every_rule() {
     lab.assay(&["check", &url, "--quiet"]).assert().code(0).stdout(contains("split-anywhere").not());
     server.signal(Signal::INT);
     server.end();
+}
+
+/// A server of ours, and where it is.
+fn started(lab: &Lab, command: &str, more: &[&str]) -> (Running, String) {
+    let arguments = [&[command, "--port", "0", "--cpus", "0"], more].concat();
+    let mut server = Running::start(lab.command(&arguments));
+    let line = server.wait_for("://");
+    let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("a URL").to_owned();
+    (server, url)
+}
+
+#[test]
+fn the_rules_of_http2_are_asked_for_with_prior_knowledge_and_over_tls() {
+    let lab = Lab::new();
+    for (more, words, over) in
+        [(&[][..], &["--http", "2"][..], "over h2c"), (&["--tls"], &["--http", "2", "--insecure"], "over h2")]
+    {
+        let (_server, url) = started(&lab, "serve", more);
+        let url = format!("{url}/bytes/1500");
+        let out = stdout(&lab.assay(&[&["check", &url], words].concat()).assert().code(0));
+        assert!(out.contains(over) && out.contains("h2-hpack-evicts-oldest"), "{out}");
+        assert!(out.contains("broken: 0 must, 0 should") && !out.contains("split-anywhere"), "{out}");
+    }
+}
+
+#[test]
+fn a_server_of_http1_alone_breaks_one_rule_of_http2() {
+    let lab = Lab::new();
+    let stranger = Stranger::new();
+    let url = format!("h2c://127.0.0.1:{}/", stranger.port);
+    let out = stdout(&lab.assay(&["check", &url]).assert().code(11));
+    assert!(out.contains("BROKEN  must    h2-spoken") && out.contains("0/1 rules kept"), "{out}");
+}
+
+#[test]
+fn versions_that_a_url_does_not_speak_are_refused() {
+    let lab = Lab::new();
+    for (url, version, said) in [
+        ("h2c://localhost:1/", "1.1", "h2c:// is HTTP/2"),
+        ("ws://localhost:1/", "2", "a WebSocket is opened by HTTP/1.1"),
+    ] {
+        lab.assay(&["check", url, "--http", version]).assert().code(2).stderr(contains(said));
+    }
 }
 
 #[test]
@@ -118,7 +161,7 @@ fn ctrl_c_leaves_nothing_behind() {
 fn a_run_asks_its_contenders_first_unless_told_not_to() {
     let lab = Lab::new();
     lab.good("right");
-    let quick = ["run", "right", "-d", "50ms", "--warmup", "50ms", "--rounds", "1", "-c", "1"];
+    let quick = ["run", "right", "-d", "50ms", "--warmup", "0s", "--rounds", "1", "-c", "1"];
     lab.assay(&quick).assert().code(0).stdout(contains("conform"));
     let record = lab.record();
     let conformance = record.contenders[0].conformance.as_ref().expect("asked");
@@ -132,7 +175,7 @@ fn a_run_asks_its_contenders_first_unless_told_not_to() {
 #[test]
 fn a_run_tells_of_the_rules_only_what_changed_since_the_contender_was_last_asked() {
     let lab = Lab::new();
-    let quick = ["run", "guest", "-d", "50ms", "--warmup", "50ms", "--rounds", "1", "-c", "1", "--no-aa"];
+    let quick = ["run", "guest", "-d", "50ms", "--warmup", "0s", "--rounds", "1", "-c", "1", "--no-aa"];
     let told = || {
         let run = lab.assay(&quick).assert().code(0);
         let text = stdout(&run);

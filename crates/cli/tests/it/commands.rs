@@ -36,6 +36,25 @@ fn every_command_has_help() {
     lab.assay::<&str>(&[]).assert().code(2).stderr(contains("Usage: assay"));
 }
 
+/// Whoever reads the table of the README has seen every command.
+#[test]
+fn every_command_stands_in_the_readme() {
+    let readme = include_str!("../../../../README.md");
+    let help = stdout(&Lab::new().assay(&["--help"]).assert().code(0));
+    let listed = help.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list");
+    // What is indented further goes on with the line above.
+    let rows = listed.lines().filter_map(|line| line.strip_prefix("  ")).filter(|row| !row.starts_with(' '));
+    let names: Vec<&str> = rows.filter_map(|row| row.split_whitespace().next()).collect();
+    assert!(names.contains(&"run") && names.len() > 15, "{names:?}");
+    let is_missing = |name: &&str| {
+        let row = format!("`assay {name}");
+        *name != "help"
+            && !readme.match_indices(&row).any(|(at, _)| readme[at + row.len()..].starts_with(['`', ' ']))
+    };
+    let missing: Vec<&str> = names.into_iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn the_version_is_that_of_the_package() {
     let lab = Lab::new();

@@ -1,5 +1,7 @@
 //! `assay compare`: of runs that were measured, made up from a real record, and of commands measured on the spot.
 
+use std::sync::LazyLock;
+
 use assay_model::comparison::{Change, Comparison, Metric, Pairing, Shift};
 use assay_model::design::{Because, Design};
 use assay_model::record::{Machine, Record, Run, State};
@@ -8,20 +10,22 @@ use assay_model::usage::Usage;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, free_of_disturbance, listing, stderr, stdout};
+use crate::support::{Lab, QUICK, free_of_disturbance, listing, stderr, stdout};
 
 /// What restarts differ by, from round to round and for each contender differently.
 const NOISE: [[f64; 6]; 2] =
     [[1.002, 0.998, 1.001, 0.997, 1.003, 0.999], [0.999, 1.003, 0.997, 1.002, 0.998, 1.001]];
 
-/// A lab with one real run of two contenders, whose record serves as the pattern of others.
-fn measured() -> (Lab, Record) {
-    let lab = Lab::new();
-    lab.good("old");
-    lab.good("new");
-    lab.run(&["old", "new"]).assert().code(0);
-    let record = lab.record();
-    (lab, record)
+/// The record of a real run of two contenders, which serves all tests as the pattern of others.
+fn pattern() -> &'static Record {
+    static PATTERN: LazyLock<Record> = LazyLock::new(|| {
+        let lab = Lab::new();
+        lab.good("old");
+        lab.good("new");
+        lab.run(&["old", "new"]).assert().code(0);
+        lab.record()
+    });
+    &PATTERN
 }
 
 /// Stores the pattern as a run called `id` of six undisturbed rounds, in which each contender answered so many requests.
@@ -58,8 +62,8 @@ fn json(text: &str) -> Comparison {
 
 #[test]
 fn a_regression_that_is_shown_fails_and_noise_does_not() {
-    let (lab, pattern) = measured();
-    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    let (lab, pattern) = (Lab::new(), pattern());
+    store(&lab, pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
     let compare = |more: &[&str]| {
         let sides = ["compare", "30000101-one:old", "30000101-one:new"];
         lab.assay(&[&sides[..], more].concat()).assert()
@@ -76,8 +80,8 @@ fn a_regression_that_is_shown_fails_and_noise_does_not() {
 
 #[test]
 fn every_format_says_the_same() {
-    let (lab, pattern) = measured();
-    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    let (lab, pattern) = (Lab::new(), pattern());
+    store(&lab, pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
     let compare = |format: &str| {
         let arguments =
             ["compare", "last:old", "last", "--fail-on", "rps:-3%", "--format", format, "-o", "also.xml"];
@@ -101,10 +105,10 @@ fn every_format_says_the_same() {
 
 #[test]
 fn runs_of_different_times_and_machines_are_compared_with_a_warning() {
-    let (lab, pattern) = measured();
+    let (lab, pattern) = (Lab::new(), pattern());
     let both = [("old", 100_000.0), ("new", 90_000.0)];
-    store(&lab, &pattern, "30000101-one", &both, |_| {});
-    store(&lab, &pattern, "30000102-two", &both, |record| {
+    store(&lab, pattern, "30000101-one", &both, |_| {});
+    store(&lab, pattern, "30000102-two", &both, |record| {
         record.host.cpu_model = Some("Another CPU".to_owned());
         record.host.kernel = Some("99.0".to_owned());
     });
@@ -129,8 +133,8 @@ fn runs_of_different_times_and_machines_are_compared_with_a_warning() {
 
 #[test]
 fn what_is_withheld_in_a_run_is_withheld_here() {
-    let (lab, pattern) = measured();
-    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 50_000.0)], |record| {
+    let (lab, pattern) = (Lab::new(), pattern());
+    store(&lab, pattern, "30000101-one", &[("old", 100_000.0), ("new", 50_000.0)], |record| {
         let new = record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|r| r.contender == "new");
         new.for_each(|run| run.cells[0].machine.steal_share = 0.9);
     });
@@ -142,8 +146,8 @@ fn what_is_withheld_in_a_run_is_withheld_here() {
 
 #[test]
 fn bad_comparisons_say_what_is_wrong() {
-    let (lab, pattern) = measured();
-    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    let (lab, pattern) = (Lab::new(), pattern());
+    store(&lab, pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
     for (arguments, words) in [
         (&["last"][..], "RUN"),
         (&["last", "last"], "say who is compared with whom, as 30000101-one:CONTENDER"),
@@ -160,8 +164,6 @@ fn bad_comparisons_say_what_is_wrong() {
         assert!(err.contains(words), "{arguments:?}:\n{err}");
     }
 }
-
-const QUICK: [&str; 8] = ["-d", "100ms", "--warmup", "50ms", "--rounds", "2", "-c", "2"];
 
 #[test]
 fn commands_are_measured_in_the_same_rounds_and_compared() {
@@ -194,7 +196,7 @@ fn no_round_of_a_comparison_begins_when_its_budget_is_spent() {
     let [old, new] = ["MODE=1", "MODE=2"].map(|mode| {
         format!("sleep 3; {mode} exec \"$ASSAY\" serve --address $ADDRESS --port $PORT --cpus $CPUS")
     });
-    let length = ["-d", "100ms", "--warmup", "50ms", "-c", "2", "--budget", "10500ms"];
+    let length = ["-d", "100ms", "--warmup", "0s", "-c", "2", "--budget", "10500ms"];
     let commands = ["compare", "--cmd", &old, "--cmd", &new];
     let told = stderr(&lab.assay(&[&commands[..], &length].concat()).assert());
     assert!(told.contains(": 3 rounds, about"), "{told}");
@@ -213,7 +215,7 @@ fn duet_of_stubs(factor: u32) -> (Comparison, String) {
     let lab = Lab::new();
     let [old, new] = [(1, 1), (2, factor)]
         .map(|(seed, factor)| format!("\"$ASSAY\" stub --port $PORT --seed {seed} --work {}", WORK * factor));
-    let length = ["-d", "450ms", "--warmup", "50ms", "--rounds", "3", "-c", "4"];
+    let length = ["-d", "450ms", "--warmup", "0s", "--rounds", "3", "-c", "4"];
     let commands = ["compare", "--cmd", &old, "--cmd", &new, "--seed", "3"];
     lab.assay(&[&commands[..], &length].concat()).assert().code(0);
     let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use assay_model::record::{Measurement, Record, Round, State};
+use assay_model::record::{Measurement, Record, Round, Run, State};
 use predicates::str::contains;
 
 use crate::support::{Lab, free_of_disturbance};
@@ -14,20 +14,15 @@ const TOLERANCE: f64 = 0.15;
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    let programmed = "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\n\
-                      expect = { status = 200, body = \"as programmed\" }\n";
-    lab.write("workloads/hello.toml", programmed);
     for (name, service, _) in RATES {
-        lab.contender(name, "server", &stub(service));
+        lab.stub(name, "server", &one_by_one(service));
     }
     lab
 }
 
-fn stub(service: &str) -> String {
-    format!(
-        "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
-         \"--cpus\", \"${{CPUS}}\", \"--discipline\", \"fifo\", \"--service\", \"{service}\"]"
-    )
+/// Serves one request after the other.
+fn one_by_one(service: &str) -> [&str; 4] {
+    ["--discipline", "fifo", "--service", service]
 }
 
 fn measured(more: &[&str]) -> Record {
@@ -80,10 +75,47 @@ fn turns_tell_how_much_load_their_server_had_behind_it() {
     assert!(slices(0) >= 12 && slices(1) < slices(0), "{} and {}", slices(0), slices(1));
 }
 
+/// What a later life needs to get warm it is given over the connections of its turns, just before them: whoever waits for
+/// others in between may be cold again.
+#[test]
+fn later_lives_are_warmed_up_just_before_their_turns() {
+    let lab = lab();
+    lab.stub("warming", "server", &[&one_by_one("4ms")[..], &["--warming", "4x/1s"]].concat());
+    let asked = ["quick", "warming", "-c", "2", "-d", "600ms", "--rounds", "2", "--warmup", "2s"];
+    lab.run(&asked).assert().code(0);
+    let record = lab.record();
+    let before_turns = |round: usize, contender: &str| {
+        let run = record.rounds[round].runs.iter().find(|run| run.contender == contender).expect("lived");
+        let window = &run.cells[0];
+        let in_turns: u64 = window.turns.iter().map(|turn| turn.load.answered).sum();
+        let warmups: usize = run.warmups.iter().map(|warmup| warmup.per_second.len()).sum();
+        (window.load.books.ok - in_turns, warmups)
+    };
+    assert!(before_turns(0, "warming").0 > 0, "it rested while the other was warmed up");
+    let first = record.rounds[0].runs.iter().find(|run| run.contender == "warming").expect("lived");
+    let looks: Vec<usize> = first.lead_ins.iter().map(|lead_in| lead_in.per_second.len()).collect();
+    assert_eq!(looks, [8], "two seconds show how long it takes after a rest");
+    assert!(needed_warming_up(first), "it began at a quarter of its speed: {:?}", first.warmups);
+    for run in &record.rounds[0].runs {
+        let (answers, slices) = before_turns(1, &run.contender);
+        assert_eq!(slices > 0, needed_warming_up(run), "{slices} slices after {:?}", run.warmups);
+        assert_eq!(answers > 0, slices > 0, "{answers} answers in {slices} slices");
+    }
+}
+
+/// Whether a life's load began slower than it ended, as a busy machine makes it for any server.
+fn needed_warming_up(run: &Run) -> bool {
+    let warmup = &run.warmups[0];
+    let rates = &warmup.per_second;
+    let began: f64 = rates[..2].iter().sum();
+    let ended: f64 = rates[rates.len() - 2..].iter().sum();
+    !warmup.settled || began * 1.03 < ended
+}
+
 /// Programmed servers that cannot live at once; `limit` is a third, in every group of them.
 fn in_groups(more: &[&str]) -> (Lab, Record) {
     let lab = lab();
-    lab.contender("common", "limit", &stub("3ms"));
+    lab.stub("common", "limit", &one_by_one("3ms"));
     let asked = ["quick", "slow", "common", "-c", "24", "-d", "600ms", "--rounds", "3"];
     let told = lab.run(&[&asked, more].concat()).assert().code(0);
     told.stderr(contains("rounds are split into groups that share common").count(1));
@@ -133,7 +165,7 @@ fn servers_for_which_there_is_no_memory_at_once_live_in_groups_and_are_compared_
 #[test]
 fn commands_that_insist_on_the_same_port_live_in_groups() {
     let lab = lab();
-    lab.contender("common", "limit", &stub("3ms"));
+    lab.stub("common", "limit", &one_by_one("3ms"));
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let port = free.port().to_string();
     let command =
@@ -157,8 +189,8 @@ fn commands_that_insist_on_the_same_port_live_in_groups() {
 #[test]
 fn who_is_told_apart_from_everybody_has_every_second_turn() {
     let lab = lab();
-    lab.contender("equal", "server", &stub("4ms"));
-    lab.contender("far", "server", &stub("80ms"));
+    lab.stub("equal", "server", &one_by_one("4ms"));
+    lab.stub("far", "server", &one_by_one("80ms"));
     let asked = ["quick", "equal", "far", "-c", "8", "--rounds", "3", "--budget", "24s", "--warmup", "250ms"];
     let told = lab.run(&asked).assert().code(0);
     told.stderr(contains("round 3 of 3 saved"));

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use crate::support::{Lab, Running, eventually, listing};
 
 fn start(lab: &Lab, arguments: &[&str]) -> Running {
-    let mut command = lab.command(&[&["run", "--warmup", "50ms", "-c", "2", "--no-aa"], arguments].concat());
+    let mut command = lab.command(&[&["run", "--warmup", "0s", "-c", "2", "--no-aa"], arguments].concat());
     // A group of its own, as a shell gives to a job.
     command.process_group(0);
     Running::start(command)
@@ -23,8 +23,8 @@ fn whole_windows(record: &Record) -> usize {
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
     let lab = Lab::new();
-    lab.good("one");
-    lab.good("two");
+    lab.calm("one");
+    lab.calm("two");
     let mut run = start(&lab, &["one", "two", "-d", "200ms", "--rounds", "100"]);
     run.wait_for("round 1 of 100 saved");
     // As a terminal does it: everybody in the foreground gets the signal.
@@ -46,7 +46,7 @@ fn ctrl_c_keeps_what_was_measured() {
 #[test]
 fn a_polite_end_is_an_interruption_too() {
     let lab = Lab::new();
-    lab.good("one");
+    lab.calm("one");
     let mut run = start(&lab, &["one", "-d", "200ms", "--rounds", "100"]);
     run.wait_for("round 1 of 100 saved");
     run.signal(Signal::TERM);
@@ -75,6 +75,18 @@ fn ctrl_c_ends_a_build_at_once() {
     lab.contender("slow", "server", "[build]\ncommand = [\"sleep\", \"1000\"]\n[run]\ncommand = [\"true\"]");
     let mut run = start(&lab, &["slow"]);
     eventually("it builds", || lab.processes().iter().any(|line| line.contains(": sleep 1000")));
+    run.signal(Signal::INT);
+    assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
+    assert_eq!(lab.record().state, State::Interrupted);
+}
+
+/// There is no measurement yet that could be finished.
+#[test]
+fn ctrl_c_ends_the_wait_for_a_server_at_once() {
+    let lab = Lab::new();
+    lab.contender("slow", "server", "[run]\ncommand = [\"sleep\", \"1000\"]\nready_timeout_s = 1000");
+    let mut run = start(&lab, &["slow"]);
+    eventually("it starts", || lab.processes().iter().any(|line| line.contains(": sleep 1000")));
     run.signal(Signal::INT);
     assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
     assert_eq!(lab.record().state, State::Interrupted);

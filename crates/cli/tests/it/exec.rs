@@ -88,7 +88,9 @@ fn nothing_is_left_of_the_ring_of_a_program_that_is_killed() {
     eventually("the ring and its pipes are there", || names() == 3);
     child.kill().expect("killed");
     child.wait().expect("ended");
-    eventually("nothing is left", || names() == 0);
+    eventually("nothing is left, not even who removed the names", || {
+        names() == 0 && lab.processes().is_empty()
+    });
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn what_a_generator_cannot_do_is_an_error_before_anything_starts() {
 #[test]
 fn a_cell_that_a_generator_cannot_make_is_left_out_and_told() {
     let lab = Lab::new();
-    lab.good("only");
+    lab.calm("only");
     let sleeping = "sleep 1; echo '  10 requests in 1.00s, 1B read'";
     let path = with_program(&lab, "wrk", sleeping);
     let arguments = ["only", "--generator", "wrk", "-r", "max,50/s", "--rounds", "1"];
@@ -124,7 +124,7 @@ fn a_generator_is_not_trusted() {
         ("echo 'cannot connect' >&2; exit 7", "exit status 7 cannot connect"),
     ] {
         let lab = Lab::new();
-        lab.good("only");
+        lab.calm("only");
         let path = with_program(&lab, "wrk", script);
         let run =
             lab.run(&["only", "--generator", "wrk", "--rounds", "1"]).env("PATH", path).assert().code(0);

@@ -91,7 +91,7 @@ mount -t tmpfs -o size=4m none runs || exit 77
     until grep -q '"rounds":\[{' runs/*/record.json; do sleep 0.05; done
     dd if=/dev/zero of=runs/filler bs=4k
 ) 2>/dev/null &
-"$0" run --no-check good -d 100ms --warmup 50ms --rounds 100 -c 2 --no-aa
+"$0" run --no-check good -d 100ms --warmup 0s --rounds 100 -c 2 --no-aa
 code=$?
 rm -f runs/filler
 cp -R runs kept
@@ -101,7 +101,7 @@ exit $code
 #[test]
 fn what_was_kept_is_told_when_the_disk_is_full() {
     let lab = Lab::new();
-    lab.good("good");
+    lab.calm("good");
     std::fs::create_dir(lab.runs()).expect("made");
     let lab_command = lab.command::<&str>(&[]);
     let settings = lab_command.get_envs().filter_map(|(name, value)| Some((name, value?)));

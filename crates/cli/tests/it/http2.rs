@@ -1,6 +1,6 @@
 //! HTTP/2 from end to end: our server with clients of others, our generator with servers of others.
 
-use std::net::{Ipv4Addr, TcpStream};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -9,43 +9,23 @@ use assay_model::load::LoadReport;
 use assay_skip::skip;
 use assay_tls::Made;
 use predicates::str::contains;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use serde_json::Value;
 
-use crate::support::{Lab, Running, Stranger, eventually, stderr, stdout};
+use crate::support::{Lab, Running, Stranger, Witness, free_port, has, report, stderr, stdout};
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "1000", "-c", "2", "--cpus", "0"];
 
-fn has(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    let is_here = found.is_ok_and(|output| output.status.success());
-    if !is_here {
-        skip("tools", format_args!("needs {program}"));
-    }
-    is_here
-}
-
 fn load(lab: &Lab, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert {
     lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
-}
-
-fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
-    serde_json::from_str(&stdout(assert)).expect("a report")
-}
-
-/// `assay serve` with or without TLS, and where it is.
-fn serve(lab: &Lab, more: &[&str]) -> (Running, String) {
-    let mut server = Running::start(lab.command(&[&["serve", "--port", "0", "--cpus", "0"], more].concat()));
-    let line = server.wait_for("serving http");
-    let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("URL").to_owned();
-    (server, url)
 }
 
 #[test]
 fn our_generator_and_our_server_understand_each_other() {
     let lab = Lab::new();
     for (more, protocol) in [(&[][..], Protocol::H2c), (&["--tls"], Protocol::H2)] {
-        let (mut server, url) = serve(&lab, more);
+        let (mut server, url) = Running::serve_with(&lab, more);
         for engine in ["epoll", "auto"] {
             let words =
                 ["--http", "2", "--streams", "8", "--expect-body", "hello", "--json", "--engine", engine];
@@ -70,7 +50,7 @@ fn our_generator_and_our_server_understand_each_other() {
 #[test]
 fn bodies_both_ways_and_an_open_loop_are_checked_to_the_last_byte() {
     let lab = Lab::new();
-    let (_server, url) = serve(&lab, &[]);
+    let (_server, url) = Running::serve(&lab);
     let url = url.replace("http://", "h2c://");
     let body = format!("{}${{sequence}}", "x".repeat(100_000));
     let words = ["-m", "POST", "--body", &body, "--expect-body", &body, "--json", "--streams", "4"];
@@ -85,8 +65,8 @@ fn bodies_both_ways_and_an_open_loop_are_checked_to_the_last_byte() {
 #[test]
 fn clients_of_others_understand_our_server() {
     let lab = Lab::new();
-    let (_plain, plain) = serve(&lab, &[]);
-    let (_secured, secured) = serve(&lab, &["--tls"]);
+    let (_plain, plain) = Running::serve(&lab);
+    let (_secured, secured) = Running::serve_with(&lab, &["--tls"]);
     let run = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().expect("run");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -116,76 +96,23 @@ fn clients_of_others_understand_our_server() {
     }
 }
 
-/// nginx over HTTP/2 with an access log; ends with its owner.
-struct Nginx {
-    child: std::process::Child,
-    log: PathBuf,
-    port: u16,
-}
-
-impl Nginx {
-    /// `listen` stands behind its address, `directives` in its server.
-    fn start(lab: &Lab, listen: &str, directives: &str) -> Self {
-        let port = assay_host::limits::free_port(Ipv4Addr::LOCALHOST.into()).expect("port");
-        let (log, folder) = (lab.path("access.log"), lab.path(""));
-        let folder = folder.display();
-        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
-            .concat();
-        let text = format!(
-            "{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;\n\
-             events {{ worker_connections 512; }}\n\
-             http {{ log_format brief '$server_protocol $connection $status';\n\
-             access_log {} brief; {temporary}\n\
-             server {{ listen 127.0.0.1:{port} {listen}; {directives}\n\
-             location / {{ return 200 'hello'; }} }} }}\n",
-            log.display(),
-        );
-        lab.write("nginx.conf", &text);
-        let configuration = lab.path("nginx.conf");
-        let mut command = Command::new("nginx");
-        command.args(["-e", "stderr", "-c"]).arg(configuration);
-        let child = command.spawn().expect("nginx");
-        eventually("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Self { child, log, port }
-    }
-
-    /// Ends it in order, so that its log is whole; returns its lines.
-    fn lines(&mut self) -> Vec<String> {
-        kill_process(Pid::from_child(&self.child), Signal::QUIT).expect("told to end");
-        self.child.wait().expect("ended");
-        let text = std::fs::read_to_string(&self.log).expect("log");
-        text.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn the_books_are_those_of_nginx_though_it_sends_connections_away() {
     if !has("nginx") {
         return;
     }
-    let made = Made::new(&["localhost".to_owned()]).expect("certificate");
     for (listen, scheme) in [("http2", "h2c"), ("ssl http2", "https")] {
         let lab = Lab::new();
-        for (name, text) in
-            [("ca.pem", &made.authority), ("cert.pem", &made.certificate), ("key.pem", &made.key)]
-        {
-            lab.write(name, text);
-        }
-        let file = |name: &str| lab.path(name).display().to_string();
-        let keys = format!("ssl_certificate {}; ssl_certificate_key {};", file("cert.pem"), file("key.pem"));
+        let keys = keys_in(&lab);
         // A GOAWAY after so many requests, while others are on their way.
-        let mut nginx = Nginx::start(&lab, listen, &format!("{keys} keepalive_requests 30;"));
+        let mut nginx = Witness::nginx(
+            &lab,
+            listen,
+            "$server_protocol $status",
+            &format!("{keys} keepalive_requests 30;"),
+        );
         let url = format!("{scheme}://localhost:{}/", nginx.port);
-        let ca = file("ca.pem");
+        let ca = lab.path("ca.pem").display().to_string();
         let trust: &[&str] = if scheme == "https" { &["--cacert", &ca] } else { &[] };
         let words = ["--http", "2", "--streams", "10", "--expect-body", "hello", "--json"];
         let report = report(&load(&lab, &url, &[&words[..], trust].concat()).code(0));
@@ -197,12 +124,67 @@ fn the_books_are_those_of_nginx_though_it_sends_connections_away() {
     }
 }
 
+/// Requests, bytes, connections and resumed sessions, over TLS in both versions of HTTP and without it in the second.
+#[test]
+fn the_books_are_those_of_caddy() {
+    if !has("caddy") {
+        return;
+    }
+    let lab = Lab::new();
+    keys_in(&lab);
+    let (ca, plain) = (lab.path("ca.pem").display().to_string(), free_port());
+    let mut caddy = Witness::caddy(&lab, plain);
+    let (https, h2c) = (format!("https://localhost:{}/", caddy.port), format!("h2c://localhost:{plain}/"));
+    let (http1, http2) = (
+        ["--requests-per-connection", "20"],
+        ["--requests-per-connection", "100", "--http", "2", "--streams", "10"],
+    );
+    let secured = ["--cacert", &ca];
+    let reports = [
+        ("HTTP/1.1", true, &https, [&http1[..], &secured].concat()),
+        ("HTTP/2.0", true, &https, [&http2[..], &secured].concat()),
+        ("HTTP/2.0", false, &h2c, http2.to_vec()),
+    ]
+    .map(|(version, is_secured, url, words)| {
+        let words = [&words[..], &["--expect-body", "hello", "--json"]].concat();
+        (version, is_secured, report(&load(&lab, url, &words).code(0)))
+    });
+    let lines: Vec<Value> =
+        caddy.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for (version, is_secured, report) in reports {
+        let is_own = |line: &&Value| {
+            line["request"]["proto"] == version && line["request"]["tls"].is_object() == is_secured
+        };
+        assert_books(&report, &lines.iter().filter(is_own).collect::<Vec<_>>());
+    }
+}
+
+/// That a report agrees with the lines of Caddy's log that are of its load.
+fn assert_books(report: &LoadReport, lines: &[&Value]) {
+    assert!(report.books.balance() && report.books.failed() == 0, "{report:?}");
+    let right = lines.iter().filter(|line| line["status"] == 200).count() as u64;
+    assert_eq!((report.books.ok, right), (1000, 1000));
+    let bytes: u64 = lines.iter().filter_map(|line| line["size"].as_u64()).sum();
+    assert_eq!(report.window.body_bytes, bytes);
+    let connections = |is_meant: &dyn Fn(&Value) -> bool| {
+        let own = lines.iter().map(|line| &line["request"]).filter(|request| is_meant(request));
+        own.filter_map(|request| request["remote_port"].as_str()).collect::<BTreeSet<_>>().len() as u64
+    };
+    // In the place of each that was used up another is opened, for which at the end no request may be left.
+    let (opened, asked) = (report.books.connections_opened, connections(&|_| true));
+    assert!(asked >= 10 && (asked..=asked + 2).contains(&opened), "{asked}: {report:?}");
+    let resumed = connections(&|request| request["tls"]["resumed"] == true);
+    let told = report.tls.as_ref().map_or(0, |tls| tls.resumed.count);
+    assert!((resumed..=resumed + opened - asked).contains(&told), "{resumed}: {report:?}");
+    assert!(report.tls.is_none() || resumed > 0, "{report:?}");
+}
+
 #[test]
 fn the_rules_that_h2spec_asks_for_are_kept() {
     let lab = Lab::new();
     let Some(h2spec) = h2spec(&lab) else { return };
-    let (_plain, plain) = serve(&lab, &[]);
-    let (_secured, secured) = serve(&lab, &["--tls"]);
+    let (_plain, plain) = Running::serve(&lab);
+    let (_secured, secured) = Running::serve_with(&lab, &["--tls"]);
     // Without TLS the same port speaks HTTP/1.1, in which it refuses what begins no connection of HTTP/2.
     for (url, words, passed) in [
         (plain, &[][..], "144 passed, 0 skipped, 1 failed"),
@@ -242,16 +224,32 @@ fn a_server_that_does_not_speak_it_is_told_as_such() {
     let words = ["load", &url, "-n", "5", "-c", "1", "--cpus", "0", "--expect-body", "x"];
     let assert = lab.assay(&words).assert().code(11);
     assert!(stdout(&assert).contains("the server answers in HTTP/1.1"), "{}", stdout(&assert));
-    let (_stub, url) = {
-        let mut stub = Running::start(lab.command(&["stub", "--port", "0", "--cpus", "0", "--tls"]));
-        let line = stub.wait_for("https://");
-        let url = line.split_whitespace().find(|word| word.starts_with("https://")).expect("URL").to_owned();
-        (stub, url)
-    };
+}
+
+#[test]
+fn a_server_that_agrees_on_no_protocol_is_told_as_such() {
+    if !has("nginx") {
+        return;
+    }
+    let lab = Lab::new();
+    let keys = keys_in(&lab);
+    let nginx = Witness::nginx(&lab, "ssl", "$status", &keys);
+    let url = format!("https://localhost:{}/", nginx.port);
     lab.assay(&["load", &url, "--http", "2", "--insecure", "-n", "5", "-c", "1", "--cpus", "0"])
         .assert()
         .code(10)
         .stderr(contains("no application protocol"));
+}
+
+/// Writes a certificate and its authority into the lab; returns what tells nginx of it.
+fn keys_in(lab: &Lab) -> String {
+    let made = Made::new(&["localhost".to_owned()]).expect("certificate");
+    for (name, text) in [("ca.pem", &made.authority), ("cert.pem", &made.certificate), ("key.pem", &made.key)]
+    {
+        lab.write(name, text);
+    }
+    let file = |name: &str| lab.path(name).display().to_string();
+    format!("ssl_certificate {}; ssl_certificate_key {};", file("cert.pem"), file("key.pem"))
 }
 
 #[test]
@@ -262,7 +260,7 @@ fn arguments_that_make_no_sense_are_refused() {
         ("h2c://localhost:1/", &["--http", "1.1"], "h2c:// is HTTP/2"),
         ("h2c://localhost:1/", &["--pipeline", "8"], "--streams in HTTP/2"),
         ("h2c://localhost:1/", &["--insecure"], "write https://"),
-        ("ftp://localhost:1/", &[], "h2c://, ws:// or wss://host[:port]"),
+        ("ftp://localhost:1/", &[], "grpc:// or grpcs://host[:port]"),
     ] {
         let assert = load(&lab, url, words).code(2);
         assert!(stderr(&assert).contains(said), "{words:?}: {}", stderr(&assert));

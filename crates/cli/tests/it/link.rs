@@ -1,9 +1,11 @@
 //! Runs over a link of two network namespaces: measured through it, named as the limit where it is, and gone afterwards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_link::{Cable, Link, Spec};
@@ -354,16 +356,26 @@ fn rules_are_asked_for_over_a_link() {
     assert!(stdout(&assert).contains("broken: 0 must"), "{}", stdout(&assert));
 }
 
-/// Network namespaces that the lab's processes are in or hold, other than ours.
-fn namespaces_of(processes: &[u32]) -> BTreeSet<String> {
-    let own = std::fs::read_link("/proc/self/ns/net").expect("ours").display().to_string();
+/// Where the network namespaces stand that processes are in or hold.
+fn namespaces_of(processes: &[u32]) -> Vec<PathBuf> {
     let of = |pid: &u32| {
         let held = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        let paths = held.map(|entry| entry.path()).chain([format!("/proc/{pid}/ns/net").into()]);
-        paths.filter_map(|path| std::fs::read_link(path).ok()).collect::<Vec<_>>()
+        held.map(|entry| entry.path()).chain([format!("/proc/{pid}/ns/net").into()]).collect::<Vec<_>>()
     };
-    let links = processes.iter().flat_map(of).map(|link| link.display().to_string());
-    links.filter(|link| link.starts_with("net:[") && *link != own).collect()
+    processes.iter().flat_map(of).filter(|path| name_of(path).starts_with("net:[")).collect()
+}
+
+/// The name of a namespace, which is that of another when it is gone; empty where there is none.
+fn name_of(path: &Path) -> String {
+    std::fs::read_link(path).map(|link| link.display().to_string()).unwrap_or_default()
+}
+
+/// Those of processes that are not ours, kept open: so long their names are nobody else's.
+fn kept_open(processes: &[u32]) -> BTreeMap<String, File> {
+    let own = name_of(Path::new("/proc/self/ns/net"));
+    let open = namespaces_of(processes).into_iter().filter_map(|path| File::open(path).ok());
+    let named = open.map(|file| (name_of(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd()))), file));
+    named.filter(|(name, _)| *name != own).collect()
 }
 
 /// Whether a process is `assay load`.
@@ -372,10 +384,11 @@ fn is_generator(pid: u32) -> bool {
         .is_ok_and(|words| words.split(|b| *b == 0).nth(1) == Some(b"load"))
 }
 
-/// Every process that can be seen.
-fn everybody() -> Vec<u32> {
+/// Every process that can be seen but this one.
+fn others() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("proc").flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    all.filter(|pid| *pid != std::process::id()).collect()
 }
 
 /// Ends a run in the middle by `end`; what it had must be gone.
@@ -390,7 +403,7 @@ fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
         "-d",
         "1s",
         "--warmup",
-        "50ms",
+        "0s",
         "--rounds",
         "100",
         "--link",
@@ -405,14 +418,13 @@ fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
     };
     // In the middle of a window, where every folder has somebody who will remove it.
     eventually("it measures", || descendants().into_iter().any(is_generator));
-    let processes = descendants();
-    let namespaces = namespaces_of(&processes);
+    let namespaces = kept_open(&descendants());
     assert_eq!(namespaces.len(), 3, "the two sides and the middle: {namespaces:?}");
     end(&run);
     run.end();
     eventually("the processes end", || lab.processes().is_empty());
-    let left = namespaces_of(&everybody());
-    assert!(left.is_disjoint(&namespaces), "{left:?}");
+    let is_left = |path: &PathBuf| namespaces.contains_key(&name_of(path));
+    eventually("nobody has the namespaces any more", || !namespaces_of(&others()).iter().any(is_left));
 }
 
 #[test]
@@ -421,7 +433,7 @@ fn nothing_is_left_after_ctrl_c() {
         return;
     }
     let lab = Lab::new();
-    lab.good("one");
+    lab.calm("one");
     nothing_is_left_after(&lab, |run| kill_process_group(run.pid(), Signal::INT).expect("signalled"));
     assert_eq!(lab.record().state, State::Interrupted);
     assert_eq!(stdout(&lab.assay(&["clean"]).assert().code(0)), "nothing is left behind\n");
@@ -433,7 +445,7 @@ fn nothing_is_left_after_a_kill_but_files_which_clean_removes() {
         return;
     }
     let lab = Lab::new();
-    lab.good("one");
+    lab.calm("one");
     nothing_is_left_after(&lab, |run| {
         // A run that goes on is none of its business.
         assert_eq!(stdout(&lab.assay(&["clean"]).assert().code(0)), "nothing is left behind\n");
@@ -455,7 +467,7 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
         return skip("root", "only root can try it as somebody else; the other tests have tried it as you");
     }
     let lab = Lab::new();
-    lab.good("one");
+    lab.calm("one");
     let open = |path: &Path| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("opened");
     };
@@ -470,7 +482,7 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     let like = lab.command::<&str>(&[]);
     let mut command = std::process::Command::new(&program);
     command.args(
-        "run one --no-check --no-aa -c 2 -d 100ms --warmup 50ms --rounds 2 --link veth:1gbit,loss=1%"
+        "run one --no-check --no-aa -c 2 -d 100ms --warmup 0s --rounds 2 --link veth:1gbit,loss=1%"
             .split(' '),
     );
     command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -490,7 +502,7 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
 #[test]
 fn what_cannot_be_is_refused_before_anything_starts() {
     let lab = Lab::new();
-    lab.good("one");
+    lab.calm("one");
     lab.assay(&["run", "one", "--link", "veth:fast"]).assert().code(2).stderr(contains("such as veth:1gbit"));
     lab.assay(&["run", "one", "--link", "veth:loss=60%"])
         .assert()

@@ -6,7 +6,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, Stranger, eventually, stdout};
+use crate::support::{Lab, Running, Stranger, eventually, report, stdout};
 use assay_skip::skip;
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
@@ -16,10 +16,6 @@ fn load(lab: &Lab, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert 
     lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
 }
 
-fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
-    serde_json::from_str(&stdout(assert)).expect("a report")
-}
-
 #[test]
 fn drives_a_server_and_reports() {
     let lab = Lab::new();
@@ -27,6 +23,7 @@ fn drives_a_server_and_reports() {
     load(&lab, &url, &["--expect-body", "hello"])
         .code(0)
         .stdout(contains("closed loop, 2 connections").and(contains("0 failed")).and(contains('\x1b').not()));
+    load(&lab, &url, &["-c", "1"]).code(0).stdout(contains("closed loop, 1 connection ·"));
     let report = report(&load(&lab, &url, &["--json", "--expect-body", "hello"]).code(0).stderr(""));
     assert_eq!((report.schema.as_str(), report.connections), (LOAD_SCHEMA, 2));
     assert!(report.books.balance() && report.window.ok > 0 && report.books.failed() == 0, "{report:?}");

@@ -9,8 +9,8 @@ use crate::support::{Lab, stderr};
 /// Two of the same, to be run and looked at.
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.good("one");
-    lab.good("other");
+    lab.calm("one");
+    lab.calm("other");
     lab
 }
 

@@ -18,20 +18,32 @@ mod doctor;
 mod ending;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod exec;
+mod fleet;
+mod fleet_hosts;
 mod formats;
 mod generators;
+mod grpc;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod harmless;
+mod hosts;
 mod http2;
+mod http2_run;
+mod init;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod installed;
 mod link;
+mod live;
+mod live_page;
 mod load;
 mod log;
 mod misbehaviour;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod networks;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
+mod new;
 mod plan;
+mod profile;
+mod proxies;
 mod repeat;
 mod request;
 mod run;
@@ -41,3 +53,5 @@ mod serve;
 mod socket;
 mod support;
 mod tls;
+mod troubles;
+mod why;

@@ -134,7 +134,7 @@ fn floods_its_log() {
 fn a_command_that_is_not_found_is_told_at_once_with_its_last_words() {
     let lab = Lab::new();
     let run =
-        ["run", "--cmd", "no-such-server --port $PORT", "-d", "100ms", "--warmup", "50ms", "--rounds", "5"];
+        ["run", "--cmd", "no-such-server --port $PORT", "-d", "100ms", "--warmup", "0s", "--rounds", "5"];
     let assert = lab.assay(&run).assert().code(10);
     let told = stderr(&assert);
     assert!(
@@ -165,7 +165,7 @@ fn a_server_on_another_port_is_told_before_its_time_is_over() {
 fn a_comparison_ends_when_a_side_is_dead() {
     let lab = Lab::new();
     let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "no-such-server"];
-    let quick = ["-d", "100ms", "--warmup", "50ms", "--rounds", "5", "-c", "2"];
+    let quick = ["-d", "100ms", "--warmup", "0s", "--rounds", "5", "-c", "2"];
     let assert = lab.assay(&commands).args(quick).assert().code(10);
     let told = stderr(&assert);
     assert!(told.contains("the run ends after one round") && !told.contains("round 2"), "{told}");

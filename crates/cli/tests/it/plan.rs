@@ -9,8 +9,8 @@ use crate::support::{Lab, free_of_disturbance, listing, stderr, stdout};
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.good("first");
-    lab.good("second");
+    lab.calm("first");
+    lab.calm("second");
     lab
 }
 
@@ -77,8 +77,9 @@ fn the_noise_is_that_of_the_last_run_like_it() {
 #[test]
 fn a_plan_of_two_commands_tells_what_a_duet_of_them_would_show() {
     let lab = lab();
-    let commands =
-        ["--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "\"$ASSAY\" serve --port $PORT --engine epoll"];
+    let [one, other] =
+        [1, 2].map(|seed| format!("\"$ASSAY\" stub --port $PORT --service exp:2ms --seed {seed}"));
+    let commands = ["--cmd", &one, "--cmd", &other];
     let plan = |more: &[&str]| {
         let all = [&["plan", "--json", "-c", "2", "--difference", "50%"], &commands[..], more].concat();
         let told: Outlook =
@@ -93,7 +94,7 @@ fn a_plan_of_two_commands_tells_what_a_duet_of_them_would_show() {
     assert_eq!(short.duet.as_ref().and_then(|duet| duet.noise_of.clone()), None);
     // Servers of the catalogue take turns.
     assert_eq!(told(&lab, &["--difference", "50%"]).duet, None);
-    let compare = ["compare", "-c", "2", "-d", "300ms", "--warmup", "50ms", "--rounds", "4"];
+    let compare = ["compare", "-c", "2", "-d", "300ms", "--warmup", "0s", "--rounds", "4"];
     lab.assay(&[&compare, &commands[..]].concat()).assert().code(0);
     let id = undisturbed(&lab);
     let known = plan(&["--budget", "2m"]).duet.expect("a duet");

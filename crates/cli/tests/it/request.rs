@@ -3,9 +3,8 @@
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, stdout};
+use crate::support::{Lab, QUICK, Running, stdout};
 
-const QUICK: [&str; 8] = ["-d", "100ms", "--warmup", "50ms", "--rounds", "2", "-c", "2"];
 /// A server that answers a POST of `ping` only.
 const ECHO: &str = "exec python3 -c '
 import http.server, os
@@ -103,7 +102,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer((\"127.0.0.1\", int(os.environ[\"PORT\"])), Slow).serve_forever()
 '";
     let run =
-        ["run", "--cmd", slow, "--no-check", "-d", "100ms", "--warmup", "50ms", "--rounds", "1", "-c", "1"];
+        ["run", "--cmd", slow, "--no-check", "-d", "100ms", "--warmup", "0s", "--rounds", "1", "-c", "1"];
     lab.assay(&run).assert().code(11).stderr(contains("status 503"));
     let lab = Lab::new();
     lab.assay(&run).args(["--ready-path", "/health", "--ready-timeout", "20s"]).assert().code(0);

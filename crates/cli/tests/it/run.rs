@@ -14,9 +14,9 @@ use assay_skip::skip;
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.good("first");
-    lab.good("second");
-    lab.limit("reference");
+    lab.calm("first");
+    lab.calm("second");
+    lab.stub("reference", "limit", &["--service", "4ms"]);
     lab
 }
 
@@ -115,7 +115,7 @@ fn json_is_all_of_standard_output() {
 #[test]
 fn a_run_without_a_number_of_rounds_goes_on_until_all_is_settled() {
     let lab = lab();
-    let run = ["run", "first", "second", "-d", "50ms", "--warmup", "50ms", "-c", "2"];
+    let run = ["run", "first", "second", "-d", "50ms", "--warmup", "0s", "-c", "2"];
     let dry = lab.assay(&[&run[..], &["--dry-run", "--budget", "60s"]].concat()).assert().code(0);
     assert!(stdout(&dry).contains("one contender takes part twice"), "{}", stdout(&dry));
     let assert = lab.assay(&[&run[..], &["--precision", "90%", "--budget", "30s"]].concat()).assert().code(0);
@@ -154,9 +154,8 @@ fn loads_may_be_mixed_and_all_of_them_are_recorded() {
 #[test]
 fn a_redline_is_searched_at_rates_that_are_all_recorded() {
     let lab = lab();
-    let search = [
-        "redline", "first", "--slo", "p90<2s", "-c", "2", "-d", "100ms", "--warmup", "50ms", "--budget", "6s",
-    ];
+    let search =
+        ["redline", "first", "--slo", "p90<2s", "-c", "2", "-d", "100ms", "--warmup", "0s", "--budget", "6s"];
     let assert = lab.assay(&search).assert().code(0);
     let record = lab.record();
     assert_eq!(record.contenders.len(), 1, "neither the limit nor a control takes part");

@@ -5,22 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::experiment::Protocol;
-use assay_model::load::LoadReport;
 use assay_tls::Made;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, eventually, stdout};
+use crate::support::{Lab, Running, eventually, report, stdout};
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "200", "-c", "4", "--cpus", "0"];
 
 fn load(lab: &Lab, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert {
     lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
-}
-
-fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
-    serde_json::from_str(&stdout(assert)).expect("a report")
 }
 
 fn over_websocket(url: &str) -> String {

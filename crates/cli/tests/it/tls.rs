@@ -2,18 +2,16 @@
 
 use std::io::Write as _;
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::Command;
 
 use assay_model::experiment::Protocol;
-use assay_model::load::{ErrorClass, LoadReport};
+use assay_model::load::ErrorClass;
 use assay_model::setting::Setting;
 use assay_tls::Made;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, eventually, not_run, stderr, stdout};
-use assay_skip::skip;
+use crate::support::{Lab, Running, Witness, has, not_run, report, stderr, stdout};
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "100", "-c", "2", "--cpus", "0"];
@@ -56,19 +54,6 @@ impl Tls {
     fn load(&self, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert {
         self.lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
     }
-}
-
-fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
-    serde_json::from_str(&stdout(assert)).expect("a report")
-}
-
-fn has(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    let is_here = found.is_ok_and(|output| output.status.success());
-    if !is_here {
-        skip("tools", format_args!("needs {program}"));
-    }
-    is_here
 }
 
 #[test]
@@ -167,56 +152,12 @@ fn clients_of_others_understand_our_server() {
     }
 }
 
-/// nginx over TLS with an access log; ends with its owner.
-struct Nginx {
-    child: std::process::Child,
-    log: PathBuf,
-    port: u16,
-}
-
-impl Nginx {
-    fn start(tls: &Tls, directives: &str) -> Self {
-        let port = assay_host::limits::free_port(std::net::Ipv4Addr::LOCALHOST.into()).expect("port");
-        let (log, folder) = (tls.lab.path("access.log"), tls.lab.path(""));
-        let folder = folder.display();
-        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
-            .concat();
-        let text = format!(
-            "{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;\n\
-             events {{ worker_connections 512; }}\n\
-             http {{ log_format brief '$ssl_protocol $ssl_cipher $request_length $bytes_sent $status';\n\
-             access_log {} brief; {temporary}\n\
-             server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {}; ssl_certificate_key {}; {directives}\n\
-             location / {{ return 200 'hello'; }} }} }}\n",
-            log.display(),
-            tls.file("cert.pem"),
-            tls.file("key.pem")
-        );
-        tls.lab.write("nginx.conf", &text);
-        let mut command = Command::new("nginx");
-        command.args(["-e", "stderr", "-c", &tls.file("nginx.conf")]);
-        let child = command.spawn().expect("nginx");
-        eventually("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Self { child, log, port }
-    }
-
-    /// Ends it in order, so that its log is whole; returns its lines.
-    fn lines(&mut self) -> Vec<String> {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, Signal::QUIT).expect("told to end");
-        self.child.wait().expect("ended");
-        let text = std::fs::read_to_string(&self.log).expect("log");
-        text.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
-    }
+/// nginx over TLS, whose log tells what was agreed on and how many bytes there were.
+fn nginx(tls: &Tls, directives: &str) -> Witness {
+    let pair =
+        format!("ssl_certificate {}; ssl_certificate_key {};", tls.file("cert.pem"), tls.file("key.pem"));
+    let format = "$ssl_protocol $ssl_cipher $request_length $bytes_sent $status";
+    Witness::nginx(&tls.lab, "ssl", format, &format!("{pair} {directives}"))
 }
 
 #[test]
@@ -226,7 +167,7 @@ fn the_books_are_those_of_nginx() {
     }
     for version in ["TLSv1.3", "TLSv1.2"] {
         let tls = Tls::new();
-        let mut nginx = Nginx::start(&tls, &format!("ssl_protocols {version};"));
+        let mut nginx = nginx(&tls, &format!("ssl_protocols {version};"));
         let (url, ca) = (format!("https://localhost:{}/", nginx.port), tls.file("ca.pem"));
         let words = ["--cacert", &ca, "--json", "--expect-body", "hello", "--requests-per-connection", "10"];
         let report = report(&tls.load(&url, &words).code(0));
@@ -249,7 +190,7 @@ fn a_client_certificate_is_shown_to_a_server_that_asks_for_one() {
     }
     let tls = Tls::new();
     let verify = format!("ssl_verify_client on; ssl_client_certificate {};", tls.file("ca.pem"));
-    let nginx = Nginx::start(&tls, &verify);
+    let nginx = nginx(&tls, &verify);
     let url = format!("https://localhost:{}/", nginx.port);
     let (ca, cert, key) = (tls.file("ca.pem"), tls.file("cert.pem"), tls.file("key.pem"));
     let with = ["--cacert", &ca, "--cert", &cert, "--key", &key, "--json", "--expect-body", "hello"];
@@ -286,7 +227,7 @@ fn arguments_of_tls_that_make_no_sense_are_refused() {
     let tls = Tls::new();
     let (ca, key) = (tls.file("ca.pem"), tls.file("key.pem"));
     for (url, words, said) in [
-        ("http://localhost:1/", &["--cacert", &ca][..], "write https:// or wss:// in the URL"),
+        ("http://localhost:1/", &["--cacert", &ca][..], "grpcs:// in the URL"),
         ("https://localhost:1/", &["--cacert", "/none.pem"], "cannot read /none.pem"),
         ("https://localhost:1/", &["--cacert", &key], "holds no certificate"),
         ("https://localhost:1/", &["--insecure", "--cert", &ca, "--key", &ca], "holds no private key"),

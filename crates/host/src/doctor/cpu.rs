@@ -89,6 +89,20 @@ pub(super) fn turbo(facts: &Facts) -> Option<Finding> {
         .done()
 }
 
+pub(super) fn power(facts: &Facts) -> Option<Finding> {
+    let power = facts.power?;
+    let charge = power.charge_percent.map_or_else(String::new, |percent| format!(", {percent} % full"));
+    if !power.is_battery {
+        return good("power", Cpu, format!("plugged in{charge}")).done();
+    }
+    caution("power", Cpu, format!("on battery{charge}"), "plug the machine in, and look again")
+        .costs(
+            "firmware and power profiles hold the clock down, more so the emptier the battery is",
+            "kernel: ABI/testing/sysfs-class-power, power/energy-model.rst",
+        )
+        .done()
+}
+
 pub(super) fn speed(facts: &Facts) -> Option<Finding> {
     let measured = facts.measured.as_ref()?;
     let frequencies = facts.frequencies_khz.iter().min().zip(facts.frequencies_khz.iter().max());

@@ -1,7 +1,7 @@
 //! Everything the checks look at, read in one place.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_model::doctor::Measured;
 use assay_model::host::HostFacts;
@@ -34,6 +34,8 @@ pub struct Facts {
     pub turbo_switch: Option<[String; 3]>,
     /// Greatest distance between two NUMA nodes over that within one, as the firmware's table says.
     pub numa_factor: Option<f64>,
+    /// What the machine runs on, where it has a battery.
+    pub power: Option<Power>,
     /// Whether the kernel was told to leave all mitigations off.
     pub mitigations_off: bool,
     /// CPUs that the kernel keeps other programs off (`isolcpus`).
@@ -48,6 +50,8 @@ pub struct Facts {
     pub tw_reuse: Option<u32>,
     /// Greatest packet on loopback, in bytes.
     pub loopback_mtu: Option<u32>,
+    /// Room on the disks that a run writes to.
+    pub rooms: Vec<Room>,
     /// Swap space, in bytes.
     pub swap_bytes: Option<u64>,
     /// Swap space in use, in bytes.
@@ -74,6 +78,24 @@ pub struct Facts {
     pub measured: Option<Measured>,
 }
 
+/// What a machine with a battery runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Power {
+    /// Whether the battery gives it.
+    pub is_battery: bool,
+    /// How full the battery is, in percent.
+    pub charge_percent: Option<u32>,
+}
+
+/// Room on a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// A folder on it, and what that is for.
+    pub folder: String,
+    /// What this user may still write there, in bytes.
+    pub bytes: u64,
+}
+
 /// Whether io_uring works; the engine knows, who tried it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IoUring {
@@ -89,7 +111,7 @@ pub enum IoUring {
 impl Facts {
     /// Reads this machine, without measuring anything.
     pub fn read() -> Self {
-        Self::read_from(&Tree::live(), &cpuset::allowed())
+        Self { rooms: rooms(), ..Self::read_from(&Tree::live(), &cpuset::allowed()) }
     }
 
     /// Reads the saved `/proc`, `/sys` and `/etc` of another machine below `root`.
@@ -126,6 +148,7 @@ impl Facts {
                 .collect(),
             turbo_switch: turbo_switch(tree),
             numa_factor: numa_factor(tree),
+            power: power(tree),
             mitigations_off: cmdline.split(' ').any(|word| word == "mitigations=off"),
             isolated: tree.read("sys/devices/system/cpu/isolated"),
             timer_slack_ns: tree.parse("proc/self/timerslack_ns"),
@@ -133,6 +156,7 @@ impl Facts {
             ports: count_ports(tree),
             tw_reuse: tree.parse("proc/sys/net/ipv4/tcp_tw_reuse"),
             loopback_mtu: tree.parse("sys/class/net/lo/mtu"),
+            rooms: Vec::new(),
             swap_bytes: kib("SwapTotal"),
             swap_used_bytes: kib("SwapTotal")
                 .zip(kib("SwapFree"))
@@ -194,6 +218,34 @@ fn numa_factor(tree: &Tree) -> Option<f64> {
         tables.flat_map(|table| words(Some(table))).filter_map(|word| word.parse().ok()).collect();
     let least = distances.iter().copied().reduce(f64::min).filter(|&least| least > 0.0)?;
     distances.into_iter().reduce(f64::max).map(|most| most / least)
+}
+
+/// Power supplies of the machine itself (kernel: ABI/testing/sysfs-class-power): a mouse's battery has the scope `Device`.
+fn power(tree: &Tree) -> Option<Power> {
+    let supplies = "sys/class/power_supply";
+    let read = |name: &str, file: &str| tree.read(format!("{supplies}/{name}/{file}"));
+    let own = |name: &String| read(name, "scope").as_deref() != Some("Device");
+    let names: Vec<String> = tree.names(supplies).into_iter().filter(own).collect();
+    let is = |name: &&String, kind: &str| read(name, "type").as_deref() == Some(kind);
+    let battery = names.iter().find(|name| is(name, "Battery"))?;
+    let is_plugged = names
+        .iter()
+        .filter(|name| !is(name, "Battery"))
+        .any(|name| read(name, "online").as_deref() == Some("1"));
+    let is_emptied = read(battery, "status").as_deref() == Some("Discharging");
+    let charge_percent = read(battery, "capacity").and_then(|text| text.parse().ok());
+    Some(Power { is_battery: is_emptied && !is_plugged, charge_percent })
+}
+
+/// Where runs are kept, unless another folder is named, and where servers have their scratch folders.
+fn rooms() -> Vec<Room> {
+    let places = [(PathBuf::from("."), "the current folder"), (std::env::temp_dir(), "temporary files")];
+    let room = |(path, what): &(PathBuf, &str)| {
+        let told = rustix::fs::statvfs(path).ok()?;
+        let folder = format!("{} ({what})", path.canonicalize().ok()?.display());
+        Some(Room { folder, bytes: told.f_bavail.saturating_mul(told.f_frsize) })
+    };
+    places.iter().filter_map(room).collect()
 }
 
 /// The word in brackets: `always [madvise] never`.

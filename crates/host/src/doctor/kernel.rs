@@ -3,7 +3,7 @@
 use assay_model::doctor::{Area::Kernel, Finding};
 
 use super::facts::{Facts, IoUring};
-use super::finding::{caution, good, setting};
+use super::finding::{caution, good, setting, unfit};
 
 /// io_uring's provided buffer rings, which the engine uses, are as old as this.
 const GOOD_KERNEL: (u32, u32) = (6, 0);
@@ -25,6 +25,30 @@ pub(super) fn version(facts: &Facts) -> Option<Finding> {
             "the generator falls back to epoll, two system calls a request instead of one a batch",
             "docs/method/generator.md#two-engines",
         )
+        .done()
+}
+
+/// The Windows Subsystem for Linux names itself in its release: 4.4.0-19041-Microsoft in its first version, which translates system
+/// calls, and 5.15.90.1-microsoft-standard-WSL2 in its second, which is a virtual machine.
+pub(super) fn wsl(facts: &Facts) -> Option<Finding> {
+    let release = facts.host.kernel.as_deref()?.to_ascii_lowercase();
+    if !release.contains("microsoft") {
+        return None;
+    }
+    let source = "learn.microsoft.com/windows/wsl/compare-versions";
+    if !release.contains("wsl2") {
+        let remedy = "convert it: wsl --set-version NAME 2; or measure on Linux itself";
+        return unfit("wsl", Kernel, "Windows Subsystem for Linux 1: no Linux kernel", remedy)
+            .costs(
+                "system calls are translated, and io_uring, network namespaces and counters are missing",
+                source,
+            )
+            .done();
+    }
+    let remedy = "for figures that others can repeat, measure on Linux itself; here give it processors of its own (.wslconfig) and \
+                  keep all files out of /mnt";
+    caution("wsl", Kernel, "Windows Subsystem for Linux 2", remedy)
+        .costs("Windows shares the CPUs unseen, and files below /mnt cross into it", source)
         .done()
 }
 

@@ -9,6 +9,10 @@ use super::finding::{caution, good, setting, unfit};
 const ENOUGH_FILES: u64 = 20_000;
 /// With fewer not even the common experiments run.
 const FEWEST_FILES: u64 = 1_024;
+/// Room for the builds of the showdown, a database and the records of many runs, in bytes.
+const ENOUGH_ROOM: u64 = 1 << 30;
+/// Room for the record of one run and its logs, in bytes.
+const LEAST_ROOM: u64 = 64 << 20;
 /// Memory in which the usual contenders fit together with the generator's buffers.
 const ENOUGH_MEMORY: u64 = 2 << 30;
 
@@ -61,6 +65,17 @@ pub(super) fn cpu_set(facts: &Facts) -> Option<Finding> {
         .done()
 }
 
+/// A container is no fault: what it may have is told beside it.
+pub(super) fn container(facts: &Facts) -> Option<Finding> {
+    let engine = facts.host.container.as_deref()?;
+    good("container", Limits, format!("runs in a container ({engine})"))
+        .costs(
+            "what runs outside is not seen, only the CPU time that it takes",
+            "docs/method/trust.md#time-that-is-nobodys",
+        )
+        .done()
+}
+
 pub(super) fn memory(facts: &Facts) -> Option<Finding> {
     let all = facts.host.memory_bytes?;
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
@@ -105,5 +120,21 @@ pub(super) fn huge_pages(facts: &Facts) -> Option<Finding> {
             "kernel: admin-guide/mm/transhuge.rst",
         )
         .set([setting(path, mode, "madvise")])
+        .done()
+}
+
+pub(super) fn disk(facts: &Facts) -> Option<Finding> {
+    let least = facts.rooms.iter().min_by_key(|room| room.bytes)?;
+    let state = format!("{} MiB free in {}", least.bytes >> 20, least.folder);
+    if least.bytes >= ENOUGH_ROOM {
+        return good("disk", Limits, state).done();
+    }
+    let remedy = "make room there, or name other folders with --runs and TMPDIR";
+    let note = if least.bytes < LEAST_ROOM { unfit } else { caution };
+    note("disk", Limits, state, remedy)
+        .costs(
+            "a run ends when its record cannot be saved; what was measured until then is kept",
+            "docs/security.md",
+        )
         .done()
 }

@@ -15,18 +15,19 @@ mod time;
 
 use assay_model::doctor::{DOCTOR_SCHEMA, Diagnosis, Finding, Fitness};
 
-pub use facts::{Facts, IoUring};
+pub use facts::{Facts, IoUring, Power, Room};
 pub use measure::measure;
 
 /// One check: `None` where it does not apply to this machine or cannot be told.
 type Check = fn(&Facts) -> Option<Finding>;
 
 /// In the order in which they are told.
-const CHECKS: [Check; 31] = [
+const CHECKS: [Check; 35] = [
     cpu::isolation,
     cpu::machine,
     cpu::governor,
     cpu::turbo,
+    cpu::power,
     cpu::speed,
     cpu::smt,
     cpu::numa,
@@ -46,10 +47,13 @@ const CHECKS: [Check; 31] = [
     limits::open_files,
     limits::cpu_quota,
     limits::cpu_set,
+    limits::container,
     limits::memory,
     limits::swap,
     limits::huge_pages,
+    limits::disk,
     kernel::version,
+    kernel::wsl,
     kernel::io_uring,
     kernel::counters,
     kernel::namespaces,

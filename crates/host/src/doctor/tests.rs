@@ -238,3 +238,84 @@ fn a_quota_of_version_1_is_one_too() {
     assert_eq!((quota.outcome, diagnosis.fitness), (CheckOutcome::Void, Fitness::Unfit));
     assert!(quota.state.starts_with("1.5 CPUs' worth of time on 8 CPUs"), "{}", quota.state);
 }
+
+/// What a newcomer's machine often is, each with the rule that objects, how much, and what its remedy speaks of.
+#[test]
+fn the_likeliest_troubles_of_a_machine_are_named_with_their_remedies() {
+    use CheckOutcome::{Void, Warn};
+    let supply = "sys/class/power_supply";
+    let battery = [
+        (format!("{supply}/BAT0/type"), "Battery\n"),
+        (format!("{supply}/BAT0/status"), "Discharging\n"),
+        (format!("{supply}/BAT0/capacity"), "42\n"),
+        (format!("{supply}/AC/type"), "Mains\n"),
+        (format!("{supply}/AC/online"), "0\n"),
+    ];
+    let battery: Vec<(&str, &str)> = battery.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+    let release = "proc/sys/kernel/osrelease";
+    let governor = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    let quota = [
+        ("proc/self/mountinfo", "34 23 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+        ("proc/self/cgroup", "0::/\n"),
+        ("sys/fs/cgroup/cpu.max", "400000 100000\n"),
+    ];
+    type Case<'c> = (&'c [(&'c str, &'c str)], &'c str, CheckOutcome, &'c str);
+    let cases: [Case<'_>; 10] = [
+        (&[("sys/devices/system/cpu/online", "0\n")], "cpus", Void, "at least two CPUs"),
+        (&battery, "power", Warn, "plug the machine in"),
+        (&[(governor, "powersave\n")], "governor", Warn, "cpupower frequency-set"),
+        (&quota, "cpu-quota", Warn, "lift the quota"),
+        (&[("proc/cpuinfo", "flags\t: hypervisor\n")], "machine", Warn, "on metal"),
+        (&[(release, "5.15.90.1-microsoft-standard-WSL2\n")], "wsl", Warn, ".wslconfig"),
+        (&[(release, "4.4.0-19041-Microsoft\n")], "wsl", Void, "wsl --set-version"),
+        (
+            &[("proc/self/limits", "Max open files     256      512      files\n")],
+            "open-files",
+            Void,
+            "ulimit -Hn",
+        ),
+        (&[("proc/sys/net/core/somaxconn", "128\n")], "accept-queue", Warn, "net.core.somaxconn"),
+        (&[("proc/sys/net/ipv4/ip_local_port_range", "60000 60100\n")], "ports", Void, "ip_local_port_range"),
+    ];
+    for (files, rule, outcome, remedy) in cases {
+        let diagnosis = diagnose(&facts(files));
+        let finding = of(&diagnosis, rule);
+        assert_eq!(finding.outcome, outcome, "{finding:?}");
+        assert!(finding.remedy.as_ref().is_some_and(|told| told.contains(remedy)), "{finding:?}");
+        assert!(finding.cost.is_some() && finding.source.is_some(), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_laptop_that_is_plugged_in_and_the_battery_of_a_mouse_are_no_trouble() {
+    let supply = |name: &str, file: &str| format!("sys/class/power_supply/{name}/{file}");
+    let plugged = [
+        (supply("BAT0", "type"), "Battery"),
+        (supply("BAT0", "status"), "Charging"),
+        (supply("AC", "type"), "Mains"),
+        (supply("AC", "online"), "1"),
+    ];
+    let plugged: Vec<(&str, &str)> = plugged.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+    assert_eq!(of(&diagnose(&facts(&plugged)), "power").state, "plugged in");
+    let mouse = [
+        (supply("m", "type"), "Battery"),
+        (supply("m", "scope"), "Device"),
+        (supply("m", "status"), "Discharging"),
+    ];
+    let mouse: Vec<(&str, &str)> = mouse.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+    assert!(diagnose(&facts(&mouse)).findings.iter().all(|finding| finding.rule != "power"));
+}
+
+#[test]
+fn a_disk_without_room_is_told_before_a_run_is_lost() {
+    let with = |bytes| Facts { rooms: vec![Room { folder: "/srv (runs)".to_owned(), bytes }], ..facts(&[]) };
+    assert_eq!(of(&diagnose(&with(8 << 30)), "disk").outcome, CheckOutcome::Pass);
+    let tight = diagnose(&with(200 << 20));
+    assert_eq!(of(&tight, "disk").outcome, CheckOutcome::Warn);
+    assert_eq!(of(&tight, "disk").state, "200 MiB free in /srv (runs)");
+    assert_eq!(of(&diagnose(&with(1 << 20)), "disk").outcome, CheckOutcome::Void);
+    assert!(
+        diagnose(&Facts::read()).findings.iter().any(|finding| finding.rule == "disk"),
+        "this machine has disks"
+    );
+}

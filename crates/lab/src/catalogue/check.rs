@@ -1,7 +1,7 @@
 //! Rules that a file's values must obey beyond their types.
 
 use assay_model::contender::Contender;
-use assay_model::experiment::Experiment;
+use assay_model::experiment::{Experiment, MAX_GENERATOR_PROCESSES, Measure, OwnCommand};
 use assay_model::published::Published;
 use assay_model::workload::{RequestKind, Workload};
 
@@ -73,6 +73,10 @@ impl Checked for Contender {
         }
         if let Some(bad) = bad_variable(&self.pass_environment) {
             return Some(bad);
+        }
+        if let Some(other) = self.run.http2.iter().find(|protocol| !protocol.is_http2() || protocol.is_grpc())
+        {
+            return fault("run.http2", format!("{other} is not HTTP/2"), "name h2c, h2 or both");
         }
         let build = self.build.as_ref().map(|build| ("build.command".to_owned(), &build.command));
         let probes = self.needs.iter().enumerate().map(|(i, need)| (format!("needs.{i}.probe"), &need.probe));
@@ -199,18 +203,15 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     if let Some(bad) = bad_name(&experiment.name) {
         return Some(bad);
     }
+    if let Some(bad) = bad_own_command(&experiment.commands) {
+        return Some(bad);
+    }
     if experiment.cells().is_empty() {
         return fault("measure", "nothing is measured", "add a [[measure]] with workload and connections");
     }
-    for (index, measure) in experiment.measures.iter().enumerate() {
-        if let Some(n) = measure.connections.iter().find(|n| !(1..=MAX_CONNECTIONS).contains(*n)) {
-            let mend = format!("write 1 to {MAX_CONNECTIONS}");
-            return fault(format!("measure.{index}.connections"), format!("{n} connections"), mend);
-        }
-        if !(1..=MAX_PIPELINE).contains(&measure.pipeline) {
-            let problem = format!("{} requests in flight on a connection", measure.pipeline);
-            return fault(format!("measure.{index}.pipeline"), problem, format!("write 1 to {MAX_PIPELINE}"));
-        }
+    let mut measures = experiment.measures.iter().enumerate();
+    if let Some(bad) = measures.find_map(|(index, measure)| bad_measure(index, measure)) {
+        return Some(bad);
     }
     let mut cells = experiment.cells();
     cells.sort();
@@ -231,6 +232,10 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
         let mend = "write a number of bytes, or leave it out";
         return fault("memory_bytes", "servers may hold 0 bytes", mend);
     }
+    if !(1..=MAX_GENERATOR_PROCESSES).contains(&experiment.generator_processes) {
+        let problem = format!("{} processes of the generator", experiment.generator_processes);
+        return fault("generator_processes", problem, format!("write 1 to {MAX_GENERATOR_PROCESSES}"));
+    }
     bad_seconds("warmup_s", experiment.warmup_s, true)
         .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
         .or_else(|| bad_seconds("window_s", experiment.window_s, false))
@@ -245,6 +250,38 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
             let fault = fault_of_experiment(&experiment.in_full()?)?;
             Some(Fault { key: format!("full.{}", fault.key), ..fault })
         })
+}
+
+fn bad_measure(index: usize, measure: &Measure) -> Option<Fault> {
+    let key = |name: &str| format!("measure.{index}.{name}");
+    if let Some(n) = measure.connections.iter().find(|n| !(1..=MAX_CONNECTIONS).contains(*n)) {
+        let mend = format!("write 1 to {MAX_CONNECTIONS}");
+        return fault(key("connections"), format!("{n} connections"), mend);
+    }
+    let depths = [("pipeline", Some(measure.pipeline)), ("streams", measure.streams)];
+    depths.into_iter().find_map(|(name, depth)| {
+        let depth = depth.filter(|depth| !(1..=MAX_PIPELINE).contains(depth))?;
+        let problem = format!("{depth} requests in flight on a connection");
+        fault(key(name), problem, format!("write 1 to {MAX_PIPELINE}"))
+    })
+}
+
+fn bad_own_command(commands: &[OwnCommand]) -> Option<Fault> {
+    commands.iter().enumerate().find_map(|(index, command)| {
+        let key = |name: &str| format!("command.{index}.{name}");
+        let bad = command.name.as_deref().and_then(bad_name);
+        if let Some(bad) = bad {
+            return Some(Fault { key: key("name"), ..bad });
+        }
+        if command.run.trim().is_empty() {
+            return fault(key("run"), "the command is empty", "write what `sh` is to run");
+        }
+        if command.port == Some(0) {
+            let mend = "write the port, or leave it out where the server finds a free one in $PORT";
+            return fault(key("port"), "nobody can listen on port 0", mend);
+        }
+        command.ready_timeout_s.and_then(|span| bad_seconds(&key("ready_timeout_s"), span, false))
+    })
 }
 
 fn bad_times(within_ms: &[f64]) -> Option<Fault> {
@@ -300,6 +337,17 @@ mod tests {
     }
 
     #[test]
+    fn contenders() {
+        let of = |run: &str| {
+            let top =
+                "name = \"c\"\ntitle = \"C\"\nlanguage = \"c\"\nkind = \"server\"\nworkloads = [\"hello\"]\n";
+            problem_of::<Contender>(&format!("{top}[run]\ncommand = [\"c\"]\n{run}"))
+        };
+        assert_eq!(of("http2 = [\"h2c\", \"h2\"]"), None);
+        assert!(of("http2 = [\"h1+tls\"]").is_some_and(|p| p.starts_with("run.http2: h1+tls")));
+    }
+
+    #[test]
     fn experiments() {
         let of = |rest: &str| problem_of::<Experiment>(&format!("name = \"e\"\ncontenders = []\n{rest}"));
         let measure = "[[measure]]\nworkload = \"hello\"\nconnections = [64]\n";
@@ -309,7 +357,10 @@ mod tests {
         assert!(of(&format!("rounds = 0\n{measure}")).is_some_and(|p| p.starts_with("rounds")));
         assert!(of(&format!("{measure}{measure}")).is_some_and(|p| p.contains("twice")));
         assert!(of(&measure.replace("64", "0")).is_some_and(|p| p.contains("connections")));
-        assert!(of(&format!("{measure}pipeline = 0\n")).is_some_and(|p| p.starts_with("measure.0.pipeline")));
+        for depth in ["pipeline", "streams"] {
+            let key = format!("measure.0.{depth}");
+            assert!(of(&format!("{measure}{depth} = 0\n")).is_some_and(|p| p.starts_with(&key)), "{depth}");
+        }
         assert!(of(&format!("precision = 2.0\n{measure}")).is_some_and(|p| p.starts_with("precision")));
         let published = |values: &str| {
             let row = format!("[[published.row]]\ntitle = \"A\"\nvalues = {values}\n");

@@ -1,6 +1,6 @@
 //! A TOML file into a value: wrong types are errors and unknown keys are warnings, each with its place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_ignored::Path as KeyPath;
@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{LabError, SourcePlace};
+use crate::names::hint;
 
 /// Something in a file that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,9 @@ impl std::fmt::Display for Warning {
     }
 }
 
+/// Keys and indices from the root to a key that nobody knows, and its place.
+type UnknownKey = (Vec<String>, SourcePlace);
+
 /// A file's text with its name, so that offsets can be told as places.
 pub(crate) struct Source<'a> {
     /// The file.
@@ -33,22 +37,52 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The folder in which the file is.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.file.parent().map(Path::to_owned).unwrap_or_default()
+    }
+
     /// Reads a `T`; keys that it does not know are appended to `warnings`.
     ///
     /// # Errors
     /// [`LabError::File`] when the text is no TOML or no `T`.
     pub(crate) fn parse<T: DeserializeOwned>(&self, warnings: &mut Vec<Warning>) -> Result<T, LabError> {
+        let (value, unknown) = self.parse_beside()?;
+        warnings.extend(unknown.into_iter().map(|(path, place)| Warning {
+            place,
+            message: format!("unknown key `{}` is ignored; mend or remove it", path.join(".")),
+        }));
+        Ok(value)
+    }
+
+    /// Reads a `T` of which all keys must be known; `known` has those of the table to which a path leads.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and at the first unknown key with the one that was perhaps meant.
+    pub(crate) fn parse_strictly<T: DeserializeOwned>(
+        &self,
+        known: impl Fn(&[String]) -> &'static [&'static str],
+    ) -> Result<T, LabError> {
+        let (value, unknown) = self.parse_beside()?;
+        let Some((path, place)) = unknown.into_iter().next() else { return Ok(value) };
+        let (key, table) = path.split_last().map_or(("", &path[..]), |(key, table)| (key.as_str(), table));
+        let mend = hint(key, known(table).iter().copied());
+        Err(LabError::File { place, problem: format!("unknown key `{key}`"), mend })
+    }
+
+    /// Reads a `T`, and what is in the text beside it.
+    fn parse_beside<T: DeserializeOwned>(&self) -> Result<(T, Vec<UnknownKey>), LabError> {
         let document = DeTable::parse(self.text).map_err(|error| self.error(&error))?;
         let mut unknown = Vec::new();
         let value = serde_ignored::deserialize(toml::Deserializer::from(document.clone()), |path| {
             unknown.push(steps(&path));
         })
         .map_err(|error| self.error(&error))?;
-        warnings.extend(unknown.iter().map(|path| Warning {
-            place: self.place(offset_of(document.get_ref(), path)),
-            message: format!("unknown key `{}` is ignored; mend or remove it", path.join(".")),
-        }));
-        Ok(value)
+        let placed = |path: Vec<String>| {
+            let place = self.place(offset_of(document.get_ref(), &path));
+            (path, place)
+        };
+        Ok((value, unknown.into_iter().map(placed).collect()))
     }
 
     /// An error about the value of `key` (`a.b.0.c`, indices from 0), at its place or the nearest known above it.

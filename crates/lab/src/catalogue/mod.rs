@@ -1,7 +1,9 @@
 //! The catalogue: contenders, workloads and experiments, read from folders of files that people write.
 
 mod check;
+mod experiment;
 mod file;
+mod lab;
 mod select;
 mod workload;
 
@@ -14,6 +16,7 @@ use assay_model::workload::Workload;
 use serde::de::DeserializeOwned;
 
 pub use file::Warning;
+pub use lab::read_lab;
 pub use select::{all_exclude, with_defaults};
 
 use crate::error::LabError;
@@ -72,7 +75,7 @@ impl Catalogue {
         let workloads = read_all("workload", &workloads, |file| workload::read(file, None, &mut warnings))?;
         let experiments = toml_files(&root.join("experiments"))?;
         let experiments =
-            read_all("experiment", &experiments, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
+            read_all("experiment", &experiments, |file| Ok(vec![experiment::read(file, &mut warnings)?]))?;
         let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
         let contenders = contenders.into_iter().map(|(contender, file)| (contender, home(file)));
         let (databases, contenders) = contenders.partition(|(contender, _)| contender.provides.is_some());
@@ -108,6 +111,33 @@ impl Catalogue {
     ) -> Result<(Vec<Workload>, Vec<Warning>), LabError> {
         let mut warnings = Vec::new();
         Ok((workload::read(file, before, &mut warnings)?, warnings))
+    }
+
+    /// The experiment in `file`, which need not belong to the catalogue. Folders of contenders that it names begin at its own.
+    ///
+    /// # Errors
+    /// When it, or a file that it names, cannot be read or understood.
+    pub fn experiment_in(file: &Path) -> Result<(Experiment, Vec<Warning>), LabError> {
+        let mut warnings = Vec::new();
+        let mut experiment = experiment::read(file, &mut warnings)?;
+        for selector in experiment.contenders.iter_mut().filter(|selector| selector.starts_with('.')) {
+            *selector = experiment.folder.join(&*selector).display().to_string();
+        }
+        Ok((experiment, warnings))
+    }
+
+    /// Whether a text that is to be the experiment, or the `contender.toml`, in `file` is one without a doubt.
+    ///
+    /// # Errors
+    /// When it cannot be understood, or a key in it has no effect.
+    pub(crate) fn check_text(file: &Path, text: &str) -> Result<(), LabError> {
+        let mut warnings = Vec::new();
+        if file.ends_with(CONTENDER_FILE) {
+            understand::<Contender>(file, text, &mut warnings)?;
+        } else {
+            experiment::understand(file, text, &mut warnings)?;
+        }
+        warnings.first().map_or(Ok(()), |warning| Err(LabError::Bug(warning.to_string())))
     }
 
     /// The folder whose files are served, as a path from the root where it exists.
@@ -152,7 +182,7 @@ impl Catalogue {
     }
 }
 
-const CONTENDER_FILE: &str = "contender.toml";
+pub(crate) const CONTENDER_FILE: &str = "contender.toml";
 /// Longest file of TOML that is read.
 const MAX_TOML_BYTES: u64 = 1 << 20;
 
@@ -217,7 +247,16 @@ fn read_file<T: DeserializeOwned + check::Checked>(
     warnings: &mut Vec<Warning>,
 ) -> Result<T, LabError> {
     let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
-    let source = Source { file, text: &text };
+    understand(file, &text, warnings)
+}
+
+/// The value in a text that is, or is to be, in a file.
+fn understand<T: DeserializeOwned + check::Checked>(
+    file: &Path,
+    text: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<T, LabError> {
+    let source = Source { file, text };
     let value: T = source.parse(warnings)?;
     match value.fault() {
         None => Ok(value),

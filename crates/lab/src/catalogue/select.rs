@@ -1,4 +1,4 @@
-//! Selectors: `name`, `lang:go`, `kind:server`, a path, `http://…`; `!` before one excludes.
+//! Selectors: `name`, `lang:go`, `kind:server`, a path, `http://…` or `h2c://…`; `!` before one excludes.
 
 use std::path::Path;
 
@@ -63,7 +63,8 @@ impl Catalogue {
     }
 
     fn resolve(&self, selector: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Subject>, LabError> {
-        if ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| selector.starts_with(scheme)) {
+        let schemes = ["http://", "https://", "h2c://", "ws://", "wss://"];
+        if schemes.iter().any(|scheme| selector.starts_with(scheme)) {
             return Ok(vec![Subject::from_url(selector)?]);
         }
         if let Some(language) = selector.strip_prefix("lang:") {

@@ -29,16 +29,29 @@ pub(super) fn read(
     let mut workload: Workload = source.parse(warnings)?;
     match before {
         Some(command) => workload.before = Some(command.to_owned()),
-        None => workload.folder = file.parent().map(Path::to_owned).unwrap_or_default(),
+        None => workload.folder = source.folder(),
     }
-    let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);
+    complete(workload, &source, &str::to_owned)
+}
+
+/// The workloads that one stands for which was read from `source`, with the texts of the files that it names in place; `within`
+/// makes a key of the whole file of one of the workload's.
+///
+/// # Errors
+/// When it, or a file that it names, cannot be read or understood.
+pub(super) fn complete(
+    workload: Workload,
+    source: &Source<'_>,
+    within: &dyn Fn(&str) -> String,
+) -> Result<Vec<Workload>, LabError> {
+    let invalid = |fault: Fault| source.invalid(&within(&fault.key), fault.problem, fault.mend);
     if let Some(fault) = bad_parameter(&workload) {
         return Err(invalid(fault));
     }
     let mut members = workload.expand();
     for (index, request) in members.iter_mut().flat_map(|member| member.requests.iter_mut().enumerate()) {
-        fill(&mut request.expect, file).map_err(|(key, problem)| {
-            let key = format!("request.{index}.expect.{key}");
+        fill(&mut request.expect, source.file).map_err(|(key, problem)| {
+            let key = within(&format!("request.{index}.expect.{key}"));
             source.invalid(&key, problem, "name a text file of 1 MiB at most")
         })?;
     }

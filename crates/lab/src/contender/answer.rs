@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use assay_http::Framing;
 use assay_http::coding::gunzip;
 use assay_model::html::Page;
+use assay_model::message;
 use assay_model::shape::Shape;
 use assay_model::workload::Expect;
 
@@ -29,6 +30,8 @@ pub(crate) struct Answer {
     pub(crate) framing: Option<Framing>,
     /// Body without its framing.
     pub(crate) body: Vec<u8>,
+    /// Whether that is a message of Protocol Buffers, and an expected one is written as the text of one.
+    pub(crate) is_message: bool,
 }
 
 /// What is wrong with an answer, in words; `None` when it is right.
@@ -101,9 +104,9 @@ fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
         return difference.map(|(given, wanted)| format!("a page with {given} instead of {wanted}"));
     }
     if let Some(wanted) = &expect.body {
-        let wrong = answer.body != wanted.as_bytes();
-        return wrong
-            .then(|| format!("body {} instead of {}", shown(&answer.body), shown(wanted.as_bytes())));
+        let wanted = if answer.is_message { message_of(wanted) } else { wanted.as_bytes().into() };
+        let wrong = answer.body != *wanted;
+        return wrong.then(|| format!("body {} instead of {}", shown(&answer.body), shown(&wanted)));
     }
     let wanted = expect.json.as_deref()?;
     let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes);
@@ -112,6 +115,13 @@ fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
         Ok(given) if value(wanted.as_bytes()).ok().as_ref() == Some(&given) => None,
         Ok(_) => Some(format!("JSON {} instead of {}", shown(&answer.body), shown(wanted.as_bytes()))),
     }
+}
+
+/// The message that a text stands for; whether it stands for one was asked when its workload was read.
+fn message_of(text: &str) -> Cow<'_, [u8]> {
+    let mut message = Vec::new();
+    drop(message::encode(text, &mut message));
+    message.into()
 }
 
 fn shown(bytes: &[u8]) -> String {

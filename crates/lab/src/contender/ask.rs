@@ -1,18 +1,25 @@
-//! One request with a bounded time: how readiness is found out, and the answer before any load.
+//! One request with a bounded time, over the protocol that the load will be in: how readiness is found out, and the answer before
+//! any load.
 
-use std::io::{Read, Write};
+mod call;
+mod http1;
+mod http2;
+mod input;
+
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_host::names;
-use assay_http::render::{RequestSpec, request_head};
-use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
 use assay_link::Link;
+use assay_model::protocol::Protocol;
 use assay_model::workload::RequestKind;
-use assay_tls::{Client, Stream};
+use assay_tls::Client;
 use thiserror::Error;
 
 use super::answer::Answer;
+use http1::Http1;
+use http2::Http2;
+use input::Input;
 
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
@@ -29,9 +36,20 @@ pub(crate) enum AskError {
     /// It took too long.
     #[error("no complete answer within {:.1} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// What came was no HTTP/1.1.
-    #[error("the answer is no valid HTTP/1.1: {0}")]
-    Invalid(String),
+    /// What came breaks the rules of what was spoken.
+    #[error("the answer is no valid {version}: {problem}")]
+    Invalid {
+        /// `HTTP/1.1` or `HTTP/2`.
+        version: &'static str,
+        /// The rule that it breaks.
+        problem: String,
+    },
+    /// HTTP/2 was asked for, and something else came.
+    #[error("it speaks no HTTP/2: {0}")]
+    NoHttp2(&'static str),
+    /// A call of gRPC ended with another status than OK.
+    #[error("the call ended with status {0}")]
+    Call(String),
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(String),
@@ -40,7 +58,7 @@ pub(crate) enum AskError {
 impl AskError {
     /// Whether somebody answered, though wrongly; otherwise waiting may help.
     pub(crate) fn is_answer(&self) -> bool {
-        matches!(self, Self::Invalid(_) | Self::Request(_))
+        matches!(self, Self::Invalid { .. } | Self::NoHttp2(_) | Self::Call(_) | Self::Request(_))
     }
 }
 
@@ -58,77 +76,58 @@ pub struct Door<'a> {
     pub link: &'a Link,
     /// Its host and port.
     pub authority: &'a str,
-    /// How the connection is secured; absent for plain HTTP.
+    /// How the connection is secured; absent where it is not.
     pub tls: Option<&'a Client>,
+    /// What is spoken; a WebSocket is asked for in HTTP/1.1.
+    pub protocol: Protocol,
 }
 
 /// A connection on which one request after the other may be asked.
 pub(crate) struct Line<'a> {
     authority: &'a str,
     input: Input,
-    /// Whether the last request was for a head alone.
-    is_head: bool,
+    spoken: Spoken,
+}
+
+enum Spoken {
+    Http1(Http1),
+    Http2(Box<Http2>),
 }
 
 impl<'a> Line<'a> {
     /// Connects; `timeout` is for this and for each answer.
     pub(crate) fn open(door: Door<'a>, timeout: Duration) -> Result<Self, AskError> {
-        let Door { link, authority, tls } = door;
-        let socket = connect(link, authority, timeout)?;
+        let socket = connect(door.link, door.authority, timeout)?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(timeout))?;
         socket.set_write_timeout(Some(timeout))?;
-        let stream = match tls {
-            None => Transport::Plain(socket),
-            Some(client) => Transport::Secured(Box::new(client.secured_stream(socket)?)),
+        let (input, spoken) = if door.protocol.is_http2() {
+            let client = door.tls.map(Client::with_http2);
+            let input = Input::new(socket, client.as_ref(), timeout)?;
+            let http2 = Http2::new(input.security(), door.protocol.is_grpc())?;
+            (input, Spoken::Http2(Box::new(http2)))
+        } else {
+            (Input::new(socket, door.tls, timeout)?, Spoken::Http1(Http1::default()))
         };
-        let input = Input { stream, bytes: Vec::new(), deadline: Instant::now() + timeout, timeout };
-        Ok(Self { authority, input, is_head: false })
+        Ok(Self { authority: door.authority, input, spoken })
     }
 
     /// Sends a request, whose answer is due within the timeout from now.
     pub(crate) fn send(&mut self, request: &RequestKind) -> Result<(), AskError> {
-        let bytes = render(self.authority, request)?;
-        self.is_head = request.method == "HEAD";
-        self.input.deadline = Instant::now() + self.input.timeout;
-        Ok(self.input.stream.both().write_all(&bytes)?)
+        self.input.begin();
+        match &mut self.spoken {
+            Spoken::Http1(http1) => http1.send(&mut self.input, self.authority, request),
+            Spoken::Http2(http2) => http2.send(&mut self.input, self.authority, request),
+        }
     }
 
     /// Reads the answer to its end.
     pub(crate) fn answer(&mut self) -> Result<Answer, AskError> {
-        let head = self.input.head()?;
-        let framing = head.framing(self.is_head);
-        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let field = |name| head.field(&self.input.bytes, name).map(text);
-        let answer = Answer {
-            status: head.status,
-            content_type: field("content-type"),
-            content_encoding: field("content-encoding"),
-            location: field("location"),
-            framing: Some(framing),
-            body: Vec::new(),
-        };
-        self.input.bytes.drain(..head.len as usize);
-        Ok(Answer { body: self.input.body(framing)?, ..answer })
+        match &mut self.spoken {
+            Spoken::Http1(http1) => http1.answer(&mut self.input),
+            Spoken::Http2(http2) => http2.answer(&mut self.input),
+        }
     }
-}
-
-fn render(authority: &str, request: &RequestKind) -> Result<Vec<u8>, AskError> {
-    let fields: Vec<(&str, &str)> =
-        request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let body = request.body.as_deref().unwrap_or_default();
-    let framing = request.body.as_ref().map_or(Framing::None, |body| Framing::Length(body.len() as u64));
-    let spec = RequestSpec {
-        method: &request.method,
-        target: &request.path,
-        host: authority,
-        fields: &fields,
-        framing,
-    };
-    let mut bytes = Vec::new();
-    request_head(&spec, &mut bytes).map_err(|error| AskError::Request(error.to_string()))?;
-    bytes.extend_from_slice(body.as_bytes());
-    Ok(bytes)
 }
 
 fn connect(link: &Link, authority: &str, timeout: Duration) -> Result<TcpStream, AskError> {
@@ -145,108 +144,10 @@ fn connect(link: &Link, authority: &str, timeout: Duration) -> Result<TcpStream,
     Err(last)
 }
 
-/// A connection, plain or secured.
-enum Transport {
-    Plain(TcpStream),
-    Secured(Box<Stream>),
-}
-
-/// What can be read and written.
-trait Both: Read + Write {}
-impl<T: Read + Write> Both for T {}
-
-impl Transport {
-    fn both(&mut self) -> &mut dyn Both {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Secured(stream) => stream,
-        }
-    }
-
-    fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Secured(stream) => &stream.sock,
-        }
-    }
-}
-
-/// Bytes as they arrive, until the deadline.
-struct Input {
-    stream: Transport,
-    bytes: Vec<u8>,
-    deadline: Instant,
-    timeout: Duration,
-}
-
-impl Input {
-    /// The final head, at the start of the bytes; interim ones (1xx) are taken off.
-    fn head(&mut self) -> Result<ResponseHead, AskError> {
-        loop {
-            match scan_response(&self.bytes, &Limits::DEFAULT) {
-                Scan::Complete(head) if head.is_interim() => {
-                    self.bytes.drain(..head.len as usize);
-                }
-                Scan::Complete(head) => return Ok(head),
-                Scan::Invalid(error) => return Err(AskError::Invalid(error.to_string())),
-                Scan::Partial => {
-                    if !self.more()? {
-                        return Err(AskError::Invalid("it ended before its head did".to_owned()));
-                    }
-                }
-            }
-        }
-    }
-
-    fn body(&mut self, framing: Framing) -> Result<Vec<u8>, AskError> {
-        let invalid = |error: assay_http::BodyError| AskError::Invalid(error.to_string());
-        let mut reader = BodyReader::new(framing);
-        let mut body = Vec::new();
-        loop {
-            while !self.bytes.is_empty() && !reader.is_finished() {
-                let step = reader.next(&self.bytes).map_err(invalid)?;
-                body.extend_from_slice(step.data);
-                let consumed = step.consumed;
-                self.bytes.drain(..consumed);
-            }
-            if reader.is_finished() {
-                return Ok(body);
-            }
-            if body.len() > MAX_ANSWER_BYTES {
-                return Err(AskError::Invalid(format!("its body is larger than {MAX_ANSWER_BYTES} bytes")));
-            }
-            if !self.more()? {
-                return reader.finish_at_eof().map(|()| body).map_err(invalid);
-            }
-        }
-    }
-
-    /// Reads once; false at the end of input.
-    fn more(&mut self) -> Result<bool, AskError> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(AskError::Timeout(self.timeout));
-        }
-        self.stream.socket().set_read_timeout(Some(left))?;
-        let mut buffer = [0; 16 << 10];
-        match self.stream.both().read(&mut buffer) {
-            Ok(read) => {
-                self.bytes.extend_from_slice(&buffer[..read]);
-                Ok(read > 0)
-            }
-            Err(error)
-                if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
-            {
-                Err(AskError::Timeout(self.timeout))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     fn request() -> RequestKind {
@@ -254,7 +155,11 @@ mod tests {
     }
 
     fn asked(authority: &str, timeout: Duration) -> Result<Answer, AskError> {
-        ask(Door { link: &Link::loopback(), authority, tls: None }, &request(), timeout)
+        asked_over(Protocol::H1, authority, timeout)
+    }
+
+    fn asked_over(protocol: Protocol, authority: &str, timeout: Duration) -> Result<Answer, AskError> {
+        ask(Door { link: &Link::loopback(), authority, tls: None, protocol }, &request(), timeout)
     }
 
     /// Answers one connection with `pieces`, one write each, after a request was read; returns the request.
@@ -313,7 +218,7 @@ mod tests {
             &["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
         ] {
             let error = answering(pieces).0.expect_err("no answer");
-            assert!(matches!(error, AskError::Invalid(_)), "{error}");
+            assert!(matches!(error, AskError::Invalid { version: "HTTP/1.1", .. }), "{error}");
         }
         let free =
             TcpListener::bind("127.0.0.1:0").expect("listener").local_addr().expect("address").to_string();
@@ -326,5 +231,22 @@ mod tests {
         let authority = listener.local_addr().expect("address").to_string();
         let error = asked(&authority, Duration::from_millis(50)).expect_err("silence");
         assert!(matches!(error, AskError::Timeout(_)), "{error}");
+    }
+
+    #[test]
+    fn a_server_of_http1_alone_is_told_as_such() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
+        let authority = listener.local_addr().expect("address").to_string();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("connection");
+            let mut preface = [0; 24];
+            stream.read_exact(&mut preface).expect("preface");
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").expect("answer");
+            // The rest of what was sent is read, so that the end is none by reset.
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let error = asked_over(Protocol::H2c, &authority, Duration::from_secs(10)).expect_err("no HTTP/2");
+        assert!(matches!(error, AskError::NoHttp2(_)) && error.is_answer(), "{error}");
+        server.join().expect("server");
     }
 }

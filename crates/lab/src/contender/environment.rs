@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assay_model::contender::Run;
 use assay_model::database::DatabaseKind;
+use assay_model::protocol::Protocol;
 use thiserror::Error;
 
 use super::Tools;
@@ -12,7 +13,7 @@ use crate::catalogue::hint;
 use crate::stack::UserEnd;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
-pub const VARIABLES: [&str; 13] = [
+pub const VARIABLES: [&str; 17] = [
     "ADDRESS",
     "PORT",
     "CPUS",
@@ -26,6 +27,10 @@ pub const VARIABLES: [&str; 13] = [
     "WIRE_ADDRESS",
     "CERT",
     "KEY",
+    "PROTOCOL",
+    "UPSTREAM",
+    "UPSTREAM_HOST",
+    "UPSTREAM_PORT",
 ];
 
 /// What one start of a contender is about.
@@ -49,6 +54,10 @@ pub struct Told<'a> {
     pub stack: Option<&'a UserEnd>,
     /// The certificate to serve with, and its key; absent for plain HTTP.
     pub tls: Option<(&'a Path, &'a Path)>,
+    /// What it is to speak; absent for one that is no server.
+    pub protocol: Option<Protocol>,
+    /// `host:port` of the server to forward to; absent for all but proxies.
+    pub upstream: Option<&'a str>,
 }
 
 /// The values of the variables for one start of a contender.
@@ -78,6 +87,8 @@ impl Environment {
         };
         let (wire, wire_address) =
             told.stack.map_or_else(Default::default, |end| (end.wire.clone(), end.address.clone()));
+        let upstream = told.upstream.unwrap_or_default();
+        let (upstream_host, upstream_port) = upstream.rsplit_once(':').unwrap_or_default();
         let (certificate, key) = told.tls.map_or_else(Default::default, |(c, k)| (text(c), text(k)));
         Self {
             values: [
@@ -94,6 +105,10 @@ impl Environment {
                 wire_address.unwrap_or_default(),
                 certificate,
                 key,
+                told.protocol.map(|protocol| protocol.to_string()).unwrap_or_default(),
+                upstream.to_owned(),
+                upstream_host.to_owned(),
+                upstream_port.to_owned(),
             ],
         }
     }
@@ -176,6 +191,8 @@ mod tests {
             database,
             stack: None,
             tls: None,
+            protocol: Some(Protocol::H2c),
+            upstream: None,
         })
     }
 
@@ -189,6 +206,7 @@ mod tests {
             ("é${CPUS}é${SCRATCH}", "é0-1é/tmp/s"),
             ("$${PORT} ${ASSAY}", "${PORT} /bin/assay"),
             ("--root=${FILES} ${DATABASE_URL}", "--root=/srv/files "),
+            ("--speak=${PROTOCOL}", "--speak=h2c"),
         ] {
             assert_eq!(environment(None).fill(text).expect(text), wanted);
         }

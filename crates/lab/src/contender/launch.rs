@@ -1,6 +1,7 @@
 //! The process of a contender: started on a free port with a scratch folder, on the network that it is to serve.
 
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use assay_link::Link;
@@ -11,6 +12,7 @@ use super::Purpose;
 use super::StartOrder;
 use super::container;
 use super::environment::{Environment, Told};
+use super::life::Life;
 use super::port;
 use crate::clean::scratch_in;
 use crate::secrets::Secrets;
@@ -20,7 +22,7 @@ use crate::supervisor::{Supervised, SupervisorOptions, tail};
 use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
 
 /// Most bytes of a server's log that are kept, each round.
-const LOG_BYTES: u64 = 256 << 10;
+pub(super) const LOG_BYTES: u64 = 256 << 10;
 /// Lines of a log that go into the record.
 const TAIL_LINES: usize = 15;
 
@@ -30,8 +32,10 @@ const REQUESTS: &str = "requests";
 
 /// What was started and must be stopped.
 pub(super) struct Held {
-    pub(super) supervised: Supervised,
+    pub(super) life: Life,
     pub(super) log: PathBuf,
+    /// The address at which it is asked.
+    pub(super) address: String,
     pub(super) port: u16,
     /// The wire, where it is served by the user-space stack.
     pub(super) ends: Option<Ends>,
@@ -53,30 +57,48 @@ pub(super) enum FirstProcess {
 }
 
 impl Held {
+    /// What has just been started on the kernel's stack for `order`, with its folder `scratch`.
+    pub(super) fn new(
+        life: Life,
+        order: &StartOrder<'_>,
+        port: u16,
+        address: String,
+        first: FirstProcess,
+        scratch: PathBuf,
+    ) -> Self {
+        let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
+        let requests = scratch.join(REQUESTS);
+        Self { life, log, address, port, ends: None, first, scratch, requests, secrets }
+    }
+
     /// All processes that may hold the server's sockets.
     pub(super) fn processes(&self) -> Vec<u32> {
         let contained = match self.first {
             FirstProcess::Contained(Some(first)) => container::tree(first),
             FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
         };
-        [self.supervised.processes(), contained].concat()
+        [self.life.processes(), contained].concat()
     }
 
     /// The end of its log.
     pub(super) fn tail(&self) -> Vec<String> {
+        self.life.fetch_log();
         tail(&self.log, TAIL_LINES, &self.secrets)
     }
 
     /// Where it is asked: `host:port`.
-    pub(super) fn authority(&self, link: &Link) -> String {
-        format!("{}:{}", address(self.ends.as_ref(), link), self.port)
+    pub(super) fn authority(&self) -> String {
+        match self.address.parse() {
+            Ok(address) => SocketAddr::new(address, self.port).to_string(),
+            Err(_) => format!("{}:{}", self.address, self.port),
+        }
     }
 
     /// What shows that it does not use the user-space stack that it was put on, if something does: it listens on a port of
     /// the kernel's.
     pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
         self.ends.as_ref()?;
-        let processes = self.supervised.processes();
+        let processes = self.life.processes();
         let port = *port::ports_of(&processes).first()?;
         let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
         let obstacle = processes.iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
@@ -114,8 +136,12 @@ fn without_tls(order: &StartOrder<'_>) -> NotRun {
     failure(order, WITHOUT_TLS.to_owned(), SET_UP_TLS)
 }
 
-/// Starts the process of a contender on a free port with a scratch folder.
-pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
+/// Starts the process of a contender on a free port with a scratch folder, before the server at `upstream` if it is a proxy.
+pub(super) fn launch(
+    process: &Process,
+    order: &StartOrder<'_>,
+    upstream: Option<&str>,
+) -> Result<Held, NotRun> {
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
     let port = port::free(order.link, process.port)
         .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
@@ -132,6 +158,8 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: ends.as_ref().map(|ends| &ends.server),
         tls: order.tls.map(|tls| (&*tls.certificate, &*tls.key)),
+        protocol: Some(order.protocol),
+        upstream,
     });
     let run = with_arguments(&process.run, ends.is_some(), order)?;
     let (command, variables) =
@@ -159,9 +187,9 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     }
     let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
-    let secrets = order.tools.secrets.clone();
-    let first = FirstProcess::Started;
-    Ok(Held { supervised, log: order.log.clone(), port, ends, first, scratch, requests, secrets })
+    let address = address(ends.as_ref(), order.link);
+    let held = Held::new(Life::Here(supervised), order, port, address, FirstProcess::Started, scratch);
+    Ok(Held { ends, ..held })
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end
@@ -195,7 +223,7 @@ fn joined((name, value): (OsString, OsString)) -> OsString {
     both
 }
 
-fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
+pub(super) fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
     NotRun {
         stage: Stage::Start,
         reason,

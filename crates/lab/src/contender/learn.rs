@@ -4,10 +4,12 @@
 //! What varies at rest varies under load. It is asked on a kept connection and on several at once, because the workers of a
 //! server may differ; and again later, because a clock in a body stands still in the moment in which it is looked at.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use assay_http::Framing;
 use assay_model::learnt::{BodyEnd, Held, Learnt};
+use assay_model::message;
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, literal};
 use assay_model::workload::{BadRequest, Expect, RequestKind};
@@ -162,7 +164,7 @@ fn of_one(answer: &Answer) -> Learnt {
         body_sha256: Some(sha256(&answer.body)),
         pattern_sha256: text.map(|text| sha256(pattern(text).as_bytes())),
         body_bytes: [length; 2],
-        shape: Shape::of(&answer.body).map(|shape| shape.to_string()),
+        shape: Shape::of(&answer.body).filter(|_| !answer.is_message).map(|shape| shape.to_string()),
         excerpt: String::from_utf8_lossy(&answer.body[..answer.body.len().min(4 * EXCERPT_CHARS)])
             .chars()
             .take(EXCERPT_CHARS)
@@ -205,7 +207,7 @@ fn expectation(learnt: &Learnt, answers: &[Answer], is_head: bool) -> (Held, Exp
         && is_met(&base)
         && let Some(text) = body(learnt, answers)
     {
-        return (Held::Body, Expect { body: Some(literal(text)), ..base });
+        return (Held::Body, Expect { body: Some(literal(&text)), ..base });
     }
     let forms = [
         (Held::Shape, shape(learnt).map(|shape| Expect { shape: Some(shape), ..base.clone() })),
@@ -216,10 +218,13 @@ fn expectation(learnt: &Learnt, answers: &[Answer], is_head: bool) -> (Held, Exp
     possible.find(|(_, expect)| is_met(expect)).unwrap_or((Held::Status, base))
 }
 
-/// The body that all had, where it can be written down.
-fn body<'a>(learnt: &Learnt, answers: &'a [Answer]) -> Option<&'a str> {
+/// The body that all had, where it can be written down; a message always can.
+fn body<'a>(learnt: &Learnt, answers: &'a [Answer]) -> Option<Cow<'a, str>> {
     learnt.body_sha256.as_ref().filter(|_| learnt.body_bytes[1] <= MAX_COMPARED_BYTES)?;
-    std::str::from_utf8(&answers.last()?.body).ok()
+    match answers.last()? {
+        Answer { is_message: true, body, .. } => Some(message::literal(body).into()),
+        Answer { body, .. } => std::str::from_utf8(body).ok().map(Cow::Borrowed),
+    }
 }
 
 /// The shape, where it demands anything and no body becomes too long to be looked at.

@@ -7,12 +7,15 @@ mod container;
 pub mod environment;
 mod inherited;
 mod launch;
+mod launch_away;
 pub mod learn;
-mod port;
+mod life;
+pub(crate) mod port;
 mod prepare;
 mod probe;
 mod ready;
 mod server;
+mod upstream;
 pub(crate) mod version;
 
 use std::path::{Path, PathBuf};
@@ -20,19 +23,23 @@ use std::path::{Path, PathBuf};
 use assay_host::cpuset::CpuSet;
 use assay_link::Link;
 use assay_model::network::Network;
+use assay_model::protocol::Protocol;
 use assay_model::workload::Workload;
 use assay_tls::Client;
 
 pub use inherited::Inherited;
 pub(crate) use inherited::Purpose;
+pub(crate) use life::Sampling;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::Server;
+pub use upstream::Upstream;
 
 pub use crate::tools::Tools;
 
 use before::Commands;
 
 use crate::database::Access;
+use crate::hosts::away::Away;
 use crate::stop::Stop;
 use crate::tls::RunTls;
 
@@ -40,13 +47,18 @@ use crate::tls::RunTls;
 const NOT_FOUND: i32 = 127;
 
 /// What one start needs to know.
+#[derive(Clone)]
 pub(crate) struct StartOrder<'a> {
     /// Our own program.
     pub tools: &'a Tools,
+    /// The other host on which it is to live; absent for this one.
+    pub away: Option<&'a Away>,
     /// What joins it and the generator.
     pub link: &'a Link,
     /// The user-space stack that it is to be started on; absent for the kernel's, over the link.
     pub user: Option<OnUserStack<'a>>,
+    /// What it is to speak.
+    pub protocol: Protocol,
     /// What secures its connections; absent for plain HTTP.
     pub tls: Option<&'a RunTls>,
     /// Who asks, where its connections are secured.
@@ -57,6 +69,8 @@ pub(crate) struct StartOrder<'a> {
     pub log: PathBuf,
     /// Its database, for one that needs it.
     pub database: Option<&'a Access>,
+    /// What is started behind it if it is a proxy.
+    pub upstream: Option<&'a Upstream>,
     /// What it will be asked for, every kind of request to be answered rightly before the load.
     pub workloads: Vec<Workload>,
     /// Runs what they want to be run before that.

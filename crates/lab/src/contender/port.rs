@@ -1,7 +1,8 @@
 //! Ports: a free one for a contender, and who listens on one.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use assay_link::Link;
 use procfs::net::{TcpNetEntry, TcpState};
@@ -13,13 +14,25 @@ use procfs::process::{FDTarget, Process};
 /// # Errors
 /// In words, when `fixed` is taken or nobody can listen there.
 pub(crate) fn free(link: &Link, fixed: Option<u16>) -> Result<u16, String> {
+    of_listener(link.listen(fixed.unwrap_or(0)), link.server_address(), fixed)
+}
+
+/// A port that nobody listens on at an address of this host, as for [`free`].
+///
+/// # Errors
+/// As for [`free`].
+pub(crate) fn free_at(address: IpAddr, fixed: Option<u16>) -> Result<u16, String> {
+    of_listener(TcpListener::bind((address, fixed.unwrap_or(0))), address, fixed)
+}
+
+fn of_listener(listener: io::Result<TcpListener>, at: IpAddr, fixed: Option<u16>) -> Result<u16, String> {
     // Closed without ever having had a connection, so no TIME_WAIT stays behind.
-    match (link.listen(fixed.unwrap_or(0)).and_then(|listener| listener.local_addr()), fixed) {
+    match (listener.and_then(|listener| listener.local_addr()), fixed) {
         (Ok(address), _) => Ok(address.port()),
         (Err(error), Some(port)) if error.kind() == ErrorKind::AddrInUse => {
             Err(format!("port {port} is in use by another program"))
         }
-        (Err(error), _) => Err(format!("cannot listen on {}: {error}", link.server_address())),
+        (Err(error), _) => Err(format!("cannot listen on {at}: {error}")),
     }
 }
 
@@ -50,12 +63,21 @@ pub(crate) fn listener(port: u16, processes: &[u32]) -> Listener {
 
 /// The ports that `processes` listen on.
 pub(crate) fn ports_of(processes: &[u32]) -> BTreeSet<u16> {
+    addresses_of(processes).iter().map(SocketAddr::port).collect()
+}
+
+/// The addresses at which these processes listen, ports included.
+pub(crate) fn addresses_of(processes: &[u32]) -> BTreeSet<SocketAddr> {
     let held = sockets_of(processes).unwrap_or_default();
-    listening(processes)
-        .into_iter()
-        .filter(|socket| held.contains(&socket.inode))
-        .map(|socket| socket.local_address.port())
-        .collect()
+    let own = listening(processes).into_iter().filter(|socket| held.contains(&socket.inode));
+    own.map(|socket| socket.local_address).collect()
+}
+
+/// Whether who asks at an address reaches a listener. One at all addresses of IPv6 takes those of IPv4 as well, unless it says
+/// otherwise (ipv6(7), `IPV6_V6ONLY`), which cannot be seen.
+pub(crate) fn reaches(at: SocketAddr, listener: SocketAddr) -> bool {
+    let ip = listener.ip().to_canonical();
+    listener.port() == at.port() && (ip.is_unspecified() || ip == at.ip().to_canonical())
 }
 
 /// Listening sockets of the network namespace that the first of `processes` is in, or we, from `/proc/PID/net/tcp` and `tcp6`
@@ -106,9 +128,23 @@ mod tests {
         assert_eq!(listener(port, &[me]), Listener::Ours);
         assert_eq!(listener(port, &[]), Listener::Foreign);
         assert!(ports_of(&[me]).contains(&port));
+        assert!(addresses_of(&[me]).contains(&here.local_addr().expect("address")));
         drop(here);
         assert_eq!(listener(port, &[me]), Listener::Unknown);
         assert_eq!(free(&local, Some(port)), Ok(port));
         assert!(free(&local, None).expect("a port") > 0);
+    }
+
+    #[test]
+    fn a_listener_is_reached_at_its_own_address_or_at_any_if_it_has_none() {
+        let reached = |at: &str, listener: &str| {
+            reaches(at.parse().expect("address"), listener.parse().expect("address"))
+        };
+        for listener in ["127.0.0.1:80", "0.0.0.0:80", "[::]:80", "[::ffff:127.0.0.1]:80"] {
+            assert!(reached("127.0.0.1:80", listener), "{listener}");
+        }
+        for listener in ["127.0.0.1:81", "[::1]:80", "127.0.0.2:80", "[::]:81"] {
+            assert!(!reached("127.0.0.1:80", listener), "{listener}");
+        }
     }
 }

@@ -9,8 +9,11 @@ use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
 use super::environment::{Environment, Told};
+use super::launch_away::names;
 use super::version::{compare, first_version};
 use super::{Purpose, Tools};
+use crate::hosts::away::{Away, Surroundings};
+use crate::hosts::session::HostError;
 use crate::stop::Stop;
 use crate::subject::Process;
 use crate::supervisor::{Bounded, RunError, SupervisorOptions, run_bounded, tail};
@@ -28,6 +31,8 @@ const BUILD_LOG_BYTES: u64 = 4 << 20;
 pub(crate) struct Preparation<'a> {
     /// Our own program.
     pub tools: &'a Tools,
+    /// The other host on which it is to live; absent for this one.
+    pub away: Option<&'a Away>,
     /// What is prepared.
     pub process: &'a Process,
     /// A folder for what passes by.
@@ -100,11 +105,13 @@ impl Preparation<'_> {
             port: 0,
             cpus: "",
             workers: 1,
-            scratch: &std::env::temp_dir(),
-            tools: self.tools,
+            scratch: &self.away.map_or_else(std::env::temp_dir, |away| away.path("")),
+            tools: self.away.map_or(self.tools, Away::tools),
             database: None,
             stack: None,
             tls: None,
+            protocol: None,
+            upstream: None,
         });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
@@ -112,9 +119,33 @@ impl Preparation<'_> {
             SupervisorOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
         options.log_limit_bytes = log_limit;
         let mut wanted = || !self.stop.soon();
+        if let Some(away) = self.away {
+            return self.execute_away(away, options, log, timeout, &mut wanted);
+        }
         let inherited = self.process.inherited.variables(Purpose::Building);
         run_bounded(&self.tools.assay, &options, &self.process.folder, inherited, timeout, &mut wanted)
             .map_err(|error: RunError| error.to_string())
+    }
+
+    /// Where the contender is to live.
+    fn execute_away(
+        &self,
+        away: &Away,
+        options: SupervisorOptions,
+        log: &Path,
+        timeout: Duration,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Bounded, String> {
+        let told = |error: HostError| error.to_string();
+        let folder = away.bring(&self.process.folder).map_err(told)?;
+        let around = Surroundings {
+            folder: &folder,
+            inherited: names(&self.process.inherited),
+            is_building: true,
+            variables: Vec::new(),
+            log,
+        };
+        away.run_bounded(options, around, timeout, wanted).map_err(told)
     }
 }
 

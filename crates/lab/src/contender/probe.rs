@@ -23,6 +23,10 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// shorter wait and another try find it sooner.
 pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
+/// A status that speaks of the path (RFC 9110 §15.5.5).
+const NOT_FOUND_STATUS: u16 = 404;
+const MEND_PATH: &str =
+    "nothing is at this path: give the one that it answers (--path), or leave the workload out";
 
 /// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
 pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind) -> Result<(), NotRun> {
@@ -32,7 +36,10 @@ pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind) -> Result<(), N
     match ask(door, &request, ANSWER_TIMEOUT) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
-            Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
+            Some(fault) => {
+                let mend = if answer.status == NOT_FOUND_STATUS { MEND_PATH } else { MEND };
+                Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), mend))
+            }
         },
         Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
         Err(AskError::Refused(_)) => Err(nobody(door.authority)),
@@ -51,8 +58,12 @@ pub(super) fn over_user(
     timeout: Duration,
 ) -> Result<(), NotRun> {
     let file = user.work.join("probe.json");
-    let workload =
-        Workload { name: "probe".to_owned(), requests: vec![request.clone()], ..Workload::default() };
+    let workload = Workload {
+        name: "probe".to_owned(),
+        grpc: order.protocol.is_grpc(),
+        requests: vec![request.clone()],
+        ..Workload::default()
+    };
     write_workload(&file, &workload)
         .map_err(|error| problem(Stage::Start, error.to_string(), "make room"))?;
     let load = LoadOrder {
@@ -61,11 +72,14 @@ pub(super) fn over_user(
         // One on each queue, behind which is a worker of its own.
         connections: user.queues.into(),
         pipeline: 1,
+        protocol: order.protocol,
         arrival: Arrival::Closed,
         warmup_s: 0.0,
         window: Span::Requests(user.queues.into()),
         timeout_s: timeout.as_secs_f64(),
         cpus: &user.generator_cpus.to_string(),
+        generators: 1,
+        hosts: None,
         seed: 0,
         stack: Some(end),
         authority: order.tls.map(|tls| &*tls.authority),

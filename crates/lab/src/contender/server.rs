@@ -1,23 +1,30 @@
 //! A running server: started under a supervisor and found ready, or found running; stopped without a trace.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use assay_host::names;
 use assay_host::sampler::Sampler;
 use assay_link::Link;
+use assay_model::experiment::Protocol;
 use assay_model::load::StackCounts;
 use assay_model::record::{NotRun, Stage};
 use assay_model::requests;
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 use assay_model::workload::{RequestKind, Workload};
 
 use super::ask::Door;
 use super::before::{Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
+use super::launch_away::launch_away;
+use super::life::{self, Life, Sampling};
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
-use super::{NOT_FOUND, StartOrder};
+use super::{NOT_FOUND, StartOrder, upstream};
 use crate::running;
 use crate::stack::{UserEnd, read_shared};
 use crate::subject::{Launch, Process, Subject};
@@ -44,6 +51,8 @@ pub(crate) struct Server {
     /// From start to the first right answer; zero when it was running already.
     pub startup_ns: Nanos,
     held: Option<Held>,
+    /// What a proxy forwards to. Stopped after it.
+    upstream: Option<Box<Server>>,
     /// The first processes of a server that ran already; none where they cannot be seen.
     running: Vec<u32>,
     /// What it is asked for, with all that commands printed for this very server.
@@ -63,10 +72,15 @@ impl Server {
                 Ok(server)
             }
             Launch::Process(process) => {
-                let held = launch(process, order)?;
+                let upstream = Self::behind(subject, order)?;
+                let behind = upstream.as_ref().map(|upstream| &*upstream.authority);
+                let held = match order.away {
+                    None => launch(process, order, behind)?,
+                    Some(away) => launch_away(process, order, away, behind)?,
+                };
                 let started = Instant::now();
-                let authority = held.authority(order.link);
-                let mut server = Self::at(authority, Some(held));
+                let authority = held.authority();
+                let mut server = Self { upstream, ..Self::at(authority, Some(held)) };
                 server.await_ready(&Readiness::of(process, &order.workloads), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.look_into_container(process, order);
@@ -79,7 +93,37 @@ impl Server {
     }
 
     fn at(authority: String, held: Option<Held>) -> Self {
-        Self { authority, startup_ns: Nanos::ZERO, held, running: Vec::new(), workloads: Vec::new() }
+        let (running, workloads) = (Vec::new(), Vec::new());
+        Self { authority, startup_ns: Nanos::ZERO, held, upstream: None, running, workloads }
+    }
+
+    /// The upstream of a proxy, ready before it: in plain HTTP over the kernel's TCP, on the proxy's side of the link.
+    fn behind(subject: &Subject, order: &StartOrder<'_>) -> Result<Option<Box<Self>>, NotRun> {
+        if !subject.is_proxy() {
+            return Ok(None);
+        }
+        let upstream = order.upstream.ok_or_else(upstream::missing)?;
+        let mut workloads = order.workloads.clone();
+        // No command of the user's gets a token of the reference server.
+        workloads.retain(|workload| workload.before.is_none());
+        let order = StartOrder {
+            cpus: &upstream.place.cpus,
+            tls: None,
+            client: None,
+            log: order.log.with_extension("upstream.log"),
+            database: None,
+            upstream: None,
+            protocol: Protocol::H1,
+            workloads,
+            ..order.clone()
+        };
+        let server = Self::start(&upstream.subject, &order).map_err(upstream::failed)?;
+        Ok(Some(Box::new(server)))
+    }
+
+    /// The server behind a proxy.
+    pub(crate) fn upstream(&self) -> Option<&Self> {
+        self.upstream.as_deref()
     }
 
     /// What it is asked for: the workloads of its order, with all that commands printed for it.
@@ -102,15 +146,33 @@ impl Server {
     pub(crate) fn pid(&self) -> Option<u32> {
         let held = self.held.as_ref()?;
         match held.first {
-            FirstProcess::Started => Some(held.supervised.pid()),
+            FirstProcess::Started => held.life.pid(),
             FirstProcess::Contained(first) => first,
         }
     }
 
     /// Begins to watch what its processes use, whoever runs them; `None` where they cannot be seen.
-    pub(crate) fn watch(&self) -> Option<Sampler> {
+    pub(crate) fn watch(&self) -> Option<Sampling> {
+        if let Some(Life::There(job)) = self.held.as_ref().map(|held| &held.life) {
+            return job.watch().map(Sampling::There);
+        }
         let first = self.first_processes();
-        if first.is_empty() { None } else { Sampler::start_all(&first).ok() }
+        if first.is_empty() { None } else { Sampler::start_all(&first).ok().map(Sampling::Here) }
+    }
+
+    /// What it has used since its start; `None` where its processes cannot be seen, or somebody else runs it.
+    pub(crate) fn used(&self) -> Option<Usage> {
+        life::used(&self.held.as_ref()?.life, self.pid())
+    }
+
+    /// Whether assay started it, so that it can be replaced by a fresh one whose processes are known.
+    pub(crate) fn is_own(&self) -> bool {
+        self.pid().is_some() || self.is_away()
+    }
+
+    /// Whether it lives on another host.
+    pub(crate) fn is_away(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| matches!(held.life, Life::There(_)))
     }
 
     /// Those from which all others of it descend; none where they cannot be seen.
@@ -153,17 +215,34 @@ impl Server {
     }
 
     fn death_within(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
+        self.own_death(patience, stage).or_else(|| {
+            let upstream = self.upstream.as_mut()?;
+            upstream.own_death(patience, stage).map(upstream::failed)
+        })
+    }
+
+    fn own_death(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
         let held = self.held.as_mut()?;
-        let ended = held.supervised.wait(patience)?;
+        let ended = held.life.wait(patience)?;
         // The log is whole only when its supervisor has gone, after it ended what was left behind.
-        held.supervised.stop();
+        held.life.stop();
         Some(death(&ended, stage, held))
     }
 
     /// Stops it with all its descendants; what could not be stopped is told.
     pub(crate) fn stop(mut self, link: &Link) -> Result<(), NotRun> {
+        let upstream = self.upstream.take();
+        let stopped = self.stop_alone(link);
+        let upstream =
+            upstream.map_or(Ok(()), |mut upstream| upstream.stop_alone(link).map_err(upstream::failed));
+        stopped.and(upstream)
+    }
+
+    fn stop_alone(&mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
-        if held.supervised.stop() && is_freed(link, held.port) {
+        // On another host whoever comes next gets another port.
+        let is_away = matches!(held.life, Life::There(_));
+        if held.life.stop() && (is_away || is_freed(link, held.port)) {
             return Ok(());
         }
         Err(NotRun {
@@ -205,7 +284,7 @@ impl Server {
             };
             let hopeless = lasts(wrong_since, readiness.patience_with_wrong_answers())
                 || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
-            if hopeless || Instant::now() >= deadline || order.stop.now() {
+            if hopeless || Instant::now() >= deadline || order.stop.soon() {
                 return Err(self.explain(problem, began.elapsed().min(timeout)));
             }
             std::thread::sleep(poll);
@@ -222,45 +301,71 @@ impl Server {
     ) -> Result<(), NotRun> {
         match order.user.zip(self.generator_end()) {
             None => {
-                let door = Door { link: order.link, authority: &self.authority, tls: order.client };
+                let (link, authority) = (order.link, &*self.authority);
+                let door = Door { link, authority, tls: order.client, protocol: order.protocol };
                 probe::over_kernel(door, request)
             }
             Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }
     }
 
-    /// Whether it listens, but not on the port that it was given.
+    /// Whether it listens, but not where it is asked.
     fn listens_elsewhere(&self) -> bool {
-        let ports = |held: &Held| port::ports_of(&held.supervised.processes());
-        self.held.as_ref().is_some_and(|held| {
-            let ports = ports(held);
-            !ports.is_empty() && !ports.contains(&held.port)
-        })
+        self.held.as_ref().is_some_and(|held| self.hint(&held.life.addresses()).is_some())
+    }
+
+    /// What to do about listeners none of which is where it is asked; `None` where one is, or there is none at all.
+    fn hint(&self, listeners: &BTreeSet<SocketAddr>) -> Option<String> {
+        let at: SocketAddr = self.authority.parse().ok()?;
+        if listeners.is_empty() || listeners.iter().any(|&listener| port::reaches(at, listener)) {
+            return None;
+        }
+        let on_port = listeners.iter().find(|listener| listener.port() == at.port());
+        if let Some(listener) = on_port {
+            return Some(format!(
+                "it listens at {listener} and is asked at {at}: let it listen at $ADDRESS, or at all addresses"
+            ));
+        }
+        let ports: BTreeSet<u16> = listeners.iter().map(SocketAddr::port).collect();
+        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+        Some(format!("it listens on port {}: let it use $PORT, or give --port", ports.join(", ")))
     }
 
     /// Adds what can be seen from outside to why it is not ready.
     fn explain(&self, mut problem: NotRun, waited: Duration) -> NotRun {
-        let Some(held) = &self.held else { return problem };
+        let Some(held) = &self.held else { return self.explain_running(problem) };
         problem.log_tail = held.tail();
         if problem.stage != Stage::Start {
             return problem;
         }
-        let others: Vec<String> =
-            port::ports_of(&held.supervised.processes()).iter().map(u16::to_string).collect();
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
-        problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {
+        let hint = self.hint(&held.life.addresses());
+        problem.remedy = Some(hint.unwrap_or_else(|| {
             "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s or --ready-timeout if it only needs longer"
                 .to_owned()
-        } else {
-            format!("it listens on port {}: let it use $PORT, or give --port", others.join(", "))
-        });
+        }));
         problem
+    }
+
+    /// Adds where somebody listens whom the URL may mean: often `localhost` is ::1.
+    fn explain_running(&self, problem: NotRun) -> NotRun {
+        if problem.stage != Stage::Start {
+            return problem;
+        }
+        let asked = names::resolve(&self.authority).ok().and_then(|addresses| addresses.first().copied());
+        match asked.and_then(running::instead_of) {
+            Some(remedy) => NotRun { remedy: Some(remedy), ..problem },
+            None => problem,
+        }
     }
 
     /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
     fn check_owner(&mut self) -> Result<(), NotRun> {
-        let foreign = |held: &Held| port::listener(held.port, &held.processes()) == Listener::Foreign;
+        let foreign = |held: &Held| match &held.life {
+            Life::Here(_) => port::listener(held.port, &held.processes()) == Listener::Foreign,
+            Life::There(job) => job.addresses().iter().all(|listener| listener.port() != held.port),
+        };
         if !self.held.as_ref().is_some_and(foreign) {
             return Ok(());
         }

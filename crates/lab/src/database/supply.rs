@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_check::Ledger;
-use assay_host::isolation::DatabasePlace;
+use assay_host::isolation::CompanionPlace;
 use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
@@ -20,9 +20,9 @@ pub enum Source {
     /// The user's own, of a server that runs already: it is looked at.
     Watched(GivenUrl),
     /// A private PostgreSQL on these CPUs.
-    Private(DatabasePlace),
+    Private(CompanionPlace),
     /// A program of the catalogue, on these CPUs.
-    Program(DatabaseKind, Box<Subject>, DatabasePlace),
+    Program(DatabaseKind, Box<Subject>, CompanionPlace),
 }
 
 impl Source {
@@ -61,7 +61,7 @@ impl Source {
         }
     }
 
-    fn place(&self) -> Option<&DatabasePlace> {
+    fn place(&self) -> Option<&CompanionPlace> {
         match self {
             Self::Beside(_) | Self::Watched(_) => None,
             Self::Private(place) | Self::Program(_, _, place) => Some(place),

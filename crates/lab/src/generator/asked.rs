@@ -1,6 +1,6 @@
 //! The cells of an experiment that generators of other projects can make.
 
-use assay_model::experiment::{Cell, Experiment, Protocol, Span};
+use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::load::Arrival;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
@@ -22,8 +22,11 @@ pub(crate) fn load_of(
     if cell.network.is_some_and(|network| network.stack() == Stack::User) {
         return Err("has no TCP stack in user space".to_owned());
     }
-    if !matches!(cell.protocol, Protocol::H1 | Protocol::H1Tls) {
-        return Err(format!("is not asked to speak {}", cell.protocol));
+    if cell.protocol.is_websocket() {
+        return Err("opens no WebSocket".to_owned());
+    }
+    if cell.protocol.is_grpc() {
+        return Err("is not asked to call anything".to_owned());
     }
     let request = repeated(workload)?;
     let arrival = match cell.offered {
@@ -41,6 +44,7 @@ pub(crate) fn load_of(
     Ok(Load {
         headers: request.headers.clone(),
         pipeline: cell.pipeline,
+        http2: cell.protocol.is_http2(),
         arrival,
         timeout_s: whole_seconds(experiment.timeout_s),
         ..Load::closed(format!("{origin}{}", request.path), cell.connections, whole_seconds(window_s))
@@ -77,7 +81,9 @@ fn repeated(workload: &Workload) -> Result<&RequestKind, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_model::experiment::{ArrivalModel, Measure};
+    use crate::generator::FOREIGN;
+    use assay_model::experiment::{ArrivalModel, Measure, Protocol};
+    use assay_model::generator::GeneratorName;
     use assay_model::workload::Expect;
 
     fn experiment() -> Experiment {
@@ -97,13 +103,18 @@ mod tests {
     fn one_plain_request_is_repeated() {
         let mut request = RequestKind::get("/hello?a=1");
         request.headers = vec![("Accept".to_owned(), "text/plain".to_owned())];
-        let cell = Cell { pipeline: 4, ..Cell::closed("hello", 16) };
+        let cell = Cell { pipeline: 4, ..Cell::closed("hello", 16) }.over(Protocol::H2c);
         let load =
             load_of(&experiment(), &workload(vec![request]), &cell, "http://127.0.0.1:1").expect("a load");
         assert_eq!(
             (load.url.as_str(), load.connections, load.pipeline),
             ("http://127.0.0.1:1/hello?a=1", 16, 4)
         );
+        assert!(load.http2);
+        let refusals = FOREIGN.map(|generator| (generator.name(), generator.refusal(&load)));
+        for (name, refusal) in refusals.into_iter().filter(|(name, _)| *name != GeneratorName::H2load) {
+            assert!(refusal.is_some_and(|why| why.contains("HTTP/1.1 alone")), "{name}");
+        }
         assert_eq!((load.seconds, load.timeout_s, load.arrival), (2, 5, Arrival::Closed));
         assert_eq!(load.headers[0].0, "Accept");
     }
@@ -136,5 +147,8 @@ mod tests {
         let cell = Cell::closed("hello", 1).on(Some("user/ring".parse().expect("a network")));
         let why = load_of(&experiment(), &workload(vec![RequestKind::get("/")]), &cell, "http://x");
         assert!(why.expect_err("refused").contains("in user space"));
+        let socket = Cell::closed("hello", 1).over(Protocol::Wss);
+        let why = load_of(&experiment(), &workload(vec![RequestKind::get("/")]), &socket, "http://x");
+        assert!(why.expect_err("refused").contains("WebSocket"));
     }
 }

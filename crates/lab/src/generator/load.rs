@@ -22,6 +22,8 @@ pub struct Load {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,
+    /// Whether HTTP/2 is spoken, each request a stream; without TLS by prior knowledge.
+    pub http2: bool,
     /// Length in whole seconds, which all generators know.
     pub seconds: u32,
     /// When requests are issued.
@@ -55,6 +57,7 @@ impl Load {
             headers: Vec::new(),
             connections,
             pipeline: 1,
+            http2: false,
             seconds,
             arrival: Arrival::Closed,
             timeout_s: 5,

@@ -10,9 +10,10 @@ use assay_link::Link;
 use assay_model::load::{LoadReport, LoadTurn};
 use assay_model::units::Nanos;
 
+use super::hosts::{Ending, Hosts, Surroundings};
 use super::process::Job;
 use super::{LoadError, LoadOrder, MARGIN, process, read_report};
-use crate::contender::{Inherited, Purpose};
+use crate::contender::Purpose;
 use crate::pipe::Pipe;
 use crate::supervisor::Supervised;
 use crate::tools::Tools;
@@ -27,6 +28,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// A generator that measures window after window on the same connections, as it is asked to. Dropping it ends it.
 pub struct Generator {
     supervised: Supervised,
+    ending: Ending,
     orders: Option<File>,
     told: Receiver<String>,
     log: PathBuf,
@@ -57,13 +59,15 @@ impl Generator {
         options.command.push("--on-request".into());
         (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
         let told = lines(telling.reader().map_err(failed)?);
-        let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let supervised = Supervised::start(&tools.assay, &options, work, inherited)
+        let Surroundings { folder, inherited, ending } = Surroundings::of(order.hosts, work);
+        let variables = inherited.variables(Purpose::Serving);
+        let supervised = Supervised::start(&tools.assay, &options, &folder, variables)
             .map_err(|error| process::failed(error.to_string(), &log, tools))?;
         // From here on only the generator holds the other ends, and our reader finds an end when it ends.
         drop(answers);
-        let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
-        Ok(Self { supervised, orders: Some(orders), told, log, patience, tools: tools.clone() })
+        let connecting = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
+        let patience = connecting + Hosts::patience(order.hosts);
+        Ok(Self { supervised, ending, orders: Some(orders), told, log, patience, tools: tools.clone() })
     }
 
     /// Waits until its connections are made, or known not to be had.
@@ -139,11 +143,11 @@ impl Generator {
                     return Err(self.broken(ended));
                 }
                 Err(RecvTimeoutError::Timeout) if !wanted() => {
-                    self.supervised.kill();
+                    self.ending.end(&mut self.supervised);
                     return Err(LoadError::Unwanted);
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
-                    self.supervised.kill();
+                    self.ending.end(&mut self.supervised);
                     return Err(
                         self.broken(format!("no word from it for {} s", (busy + self.patience).as_secs()))
                     );
@@ -163,7 +167,7 @@ impl Drop for Generator {
     /// It has nothing to tell that anybody waits for.
     fn drop(&mut self) {
         drop(self.orders.take());
-        self.supervised.kill();
+        self.ending.end(&mut self.supervised);
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use assay_model::experiment::Span;
 use assay_model::generator::{GeneratorName, Told, ToldPercentile};
 use assay_model::load::LoadReport;
+use assay_model::protocol::Protocol;
 use assay_model::units::Nanos;
 use assay_model::workload::{RequestKind, Workload};
 use assay_verdict::Times;
@@ -100,11 +101,14 @@ impl LoadGenerator for Own {
             workload,
             connections: load.connections,
             pipeline: load.pipeline,
+            protocol: Protocol::of(load.http2, load.url.starts_with("https:")),
             arrival: load.arrival.clone(),
             warmup_s: 0.0,
             window: Span::Seconds(load.seconds.into()),
             timeout_s: load.timeout_s.into(),
             cpus: &site.cpus.to_string(),
+            generators: 1,
+            hosts: None,
             seed: load.seed,
             stack: None,
             authority: load.authority.as_deref(),

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use assay_host::sampler::tree_usage;
 
 use super::LoadError;
-use crate::contender::{Inherited, Purpose};
+use super::hosts::Surroundings;
+use crate::contender::Purpose;
 use crate::pipe::Pipe;
 use crate::supervisor::{Ended, Supervised, SupervisorOptions, tail};
 use crate::tools::Tools;
@@ -23,8 +24,7 @@ pub(super) struct Job<'a> {
     pub(super) tools: &'a Tools,
     /// The command, its CPUs and its side of the link; standard output is taken from it.
     pub(super) options: SupervisorOptions,
-    /// A folder for what it prints.
-    pub(super) work: &'a Path,
+    pub(super) surroundings: Surroundings,
     pub(super) timeout: Duration,
     /// Most bytes of standard output.
     pub(super) most_bytes: u64,
@@ -56,8 +56,9 @@ impl Job<'_> {
         let most = self.most_bytes;
         let reading = std::thread::spawn(move || read_bounded(reader, most));
         let began = Instant::now();
-        let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let started = Supervised::start(&self.tools.assay, &self.options, self.work, inherited);
+        let Surroundings { folder, inherited, .. } = &self.surroundings;
+        let variables = inherited.variables(Purpose::Serving);
+        let started = Supervised::start(&self.tools.assay, &self.options, folder, variables);
         // From here on only the generator holds the end to write to, and our reader finds an end when it ends.
         drop(both_ends);
         let mut supervised = started.map_err(|error| self.failed(error.to_string()))?;
@@ -90,11 +91,11 @@ impl Job<'_> {
                 return Ok(ended);
             }
             if Instant::now() >= deadline {
-                supervised.kill();
+                self.surroundings.ending.end(supervised);
                 return Err(self.failed(format!("it was not done after {} s", self.timeout.as_secs_f64())));
             }
             if !wanted() {
-                supervised.kill();
+                self.surroundings.ending.end(supervised);
                 return Err(LoadError::Unwanted);
             }
         }

@@ -8,6 +8,7 @@ use assay_model::generator::Told;
 use assay_model::units::Nanos;
 
 use super::LoadError;
+use super::hosts::Surroundings;
 use super::load::{Load, LoadGenerator, Site};
 use super::process::{Job, failed};
 use crate::contender::version::first_version;
@@ -64,7 +65,8 @@ pub fn run(
     let timeout = Duration::from_secs(u64::from(load.seconds) + u64::from(load.timeout_s)) + GRACE;
     let most_bytes = generator.most_output_bytes();
     let is_weighed = manner.is_weighed;
-    let job = Job { tools: site.tools, options, work: site.work, timeout, most_bytes, is_weighed };
+    let (tools, surroundings) = (site.tools, Surroundings::of(None, site.work));
+    let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed };
     let output = job.run(wanted)?;
     if !output.ended.code.is_some_and(|code| generator.exit_codes().contains(&code)) {
         let words = Job::last_words(&log, site.tools).unwrap_or_default();
@@ -82,7 +84,8 @@ pub(crate) fn version(generator: &dyn LoadGenerator, tools: &Tools, work: &Path)
     let program = generator.tool()?.find()?;
     let log = work.join("generator-version.log");
     let options = SupervisorOptions::new(log.clone(), vec![program.into(), generator.version_flag().into()]);
-    let job = Job { tools, options, work, timeout: VERSION_TIMEOUT, most_bytes: 1 << 16, is_weighed: false };
+    let (surroundings, timeout, most_bytes) = (Surroundings::of(None, work), VERSION_TIMEOUT, 1 << 16);
+    let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
     // Whatever its status: wrk tells its version as a part of its usage.
     let output = job.run(&mut || true).ok()?;
     first_version(&output.stdout).or_else(|| {

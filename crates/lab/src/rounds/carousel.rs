@@ -15,8 +15,10 @@ use assay_verdict::allocation::{SETTLED_EVERY, Settled};
 
 use super::event::Event;
 use super::server_run::{Age, OngoingRun, wanted};
+use super::straight::Tally;
 use super::telling::Telling;
 use super::watch::{Seen, Watch};
+use crate::contender::Sampling;
 use crate::generator::Generator;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
@@ -36,7 +38,8 @@ pub(super) struct Rotations<'a> {
     pub(super) stop: &'a Stop,
 }
 
-/// When a cell has had its rotations: after so many, or when another one would end later than that.
+/// When a cell has had its rotations: after so many, or when another one would end later than that, by the clock that stands still in
+/// pauses ([`Stop::time`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) most: u32,
@@ -53,7 +56,9 @@ struct Rider<'l, 'a> {
     turns: Vec<Turn>,
     seen: Option<Seen>,
     /// From just before the first rotation, to know what it used while others had their turns.
-    sampler: Option<Sampler>,
+    sampler: Option<Sampling>,
+    /// The requests that a proxy's upstream had counted before the generator began.
+    tally: Tally,
 }
 
 impl Rotations<'_> {
@@ -67,7 +72,7 @@ impl Rotations<'_> {
     ) -> Vec<(usize, Option<NotRun>)> {
         let mut failures = Vec::new();
         let mut riders = Vec::new();
-        let database = self.watch_database(server_runs);
+        let database = self.database_pid(server_runs);
         for (place, ongoing) in
             server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
         {
@@ -78,6 +83,9 @@ impl Rotations<'_> {
             }
         }
         self.connect(&mut riders, &mut failures);
+        self.lead_in(&mut riders, &mut failures);
+        riders.iter_mut().for_each(|(_, rider)| rider.sampler = rider.ongoing.server.watch());
+        let database = database.and_then(|pid| Sampler::start(pid).ok());
         self.rotate(&mut riders, &mut failures, telling);
         let database = database.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         for (place, rider) in riders {
@@ -88,11 +96,11 @@ impl Rotations<'_> {
         failures
     }
 
-    /// One close look at the database for the turns of all.
-    fn watch_database(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<Sampler> {
+    /// The database of those who take part, which is looked at closely for the turns of all.
+    fn database_pid(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<u32> {
         let (_, first) =
             server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))?;
-        Sampler::start(first.server_run.database_of(self.cell)?.pid?).ok()
+        first.server_run.database_of(self.cell)?.pid
     }
 
     fn mount<'l, 'a>(
@@ -100,11 +108,11 @@ impl Rotations<'_> {
         ongoing: &'l mut OngoingRun<'a>,
         settle: Nanos,
     ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
+        let tally = Tally::begin(&ongoing.server);
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
-        let sampler = ongoing.server.watch();
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
         let every = if is_settled { SETTLED_EVERY } else { 1 };
-        Ok(Rider { ongoing, generator, settle, every, turns: Vec::new(), seen: None, sampler })
+        Ok(Rider { ongoing, generator, settle, every, turns: Vec::new(), seen: None, sampler: None, tally })
     }
 
     /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
@@ -115,6 +123,11 @@ impl Rotations<'_> {
         });
     }
 
+    /// Has each answer for a while, one after the other, before anything counts.
+    fn lead_in(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
+        keep_going(riders, failures, |rider| rider.ongoing.lead_in(&mut rider.generator, self.cell));
+    }
+
     fn rotate(
         &self,
         riders: &mut Vec<(usize, Rider<'_, '_>)>,
@@ -123,10 +136,10 @@ impl Rotations<'_> {
     ) {
         let mut longest = Duration::ZERO;
         for number in 0..MAX_ROTATIONS {
-            if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest) {
+            if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest, self.stop.time()) {
                 return;
             }
-            let began = Instant::now();
+            let began = self.stop.time();
             let mut failed = Vec::new();
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
@@ -134,13 +147,17 @@ impl Rotations<'_> {
                 if !number.is_multiple_of(rider.every) {
                     continue;
                 }
+                telling.pause(self.stop);
                 telling
                     .notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
-                failed.extend(self.turn(rider, number, place).err().map(|failure| (index, failure)));
+                match self.turn(rider, number, place) {
+                    Ok(()) => self.tell(rider, telling),
+                    Err(failure) => failed.push((index, failure)),
+                }
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
             failures.extend(failed.into_iter().map(|(index, failure)| (riders.remove(index).0, failure)));
-            longest = longest.max(began.elapsed());
+            longest = longest.max(self.stop.time().duration_since(began));
         }
     }
 
@@ -159,6 +176,14 @@ impl Rotations<'_> {
         Ok(())
     }
 
+    /// Tells of a rider's last turn.
+    fn tell(&self, rider: &Rider<'_, '_>, telling: &Telling<'_>) {
+        let Some(Turn { load, .. }) = rider.turns.last() else { return };
+        let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
+        let contender = &rider.ongoing.run.contender;
+        telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
+    }
+
     /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
     fn dismount(
         &self,
@@ -166,8 +191,8 @@ impl Rotations<'_> {
         database: Option<&Usage>,
         telling: &Telling<'_>,
     ) -> Result<(), Option<NotRun>> {
-        let Rider { ongoing, generator, turns, seen, sampler, .. } = rider;
-        let whole = sampler.and_then(|sampler| sampler.finish().ok());
+        let Rider { ongoing, generator, turns, seen, sampler, tally, .. } = rider;
+        let whole = sampler.and_then(|sampler| sampler.finish());
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
         let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));
@@ -181,7 +206,8 @@ impl Rotations<'_> {
         if ongoing.unlearns(&load)? {
             return Ok(());
         }
-        let window = seen.beside(&ongoing.server_run, self.cell, age, load);
+        let mut window = seen.beside(&ongoing.server_run, self.cell, age, load);
+        tally.note(&ongoing.server, &mut window);
         // Each turn has its own speed.
         ongoing.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())
@@ -196,9 +222,8 @@ fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
 }
 
 impl Pace {
-    /// A share of it, but the least number of rotations at least.
-    pub(super) fn part(self, share: f64) -> Self {
-        let now = Instant::now();
+    /// A share of what is left of it `now`, but the least number of rotations at least.
+    pub(super) fn part(self, share: f64, now: Instant) -> Self {
         // `as` saturates, and the value is a whole number in range.
         let most = (f64::from(self.most) * share).round() as u32;
         Self {
@@ -207,9 +232,9 @@ impl Pace {
         }
     }
 
-    /// Whether rotation `number`, the first being 0, may begin when the longest so far took `longest`.
-    pub(super) fn allows(self, number: u32, longest: Duration) -> bool {
-        let in_time = |until| number < MIN_ROTATIONS || Instant::now() + longest <= until;
+    /// Whether rotation `number`, the first being 0, may begin `now` when the longest so far took `longest`.
+    pub(super) fn allows(self, number: u32, longest: Duration, now: Instant) -> bool {
+        let in_time = |until| number < MIN_ROTATIONS || now + longest <= until;
         number < self.most && self.until.is_none_or(in_time)
     }
 }

@@ -4,7 +4,7 @@
 //! half of the generator's CPUs; who has which half, and whose load begins first, is exchanged in every rotation
 //! (docs/method/duet.md).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::design::Side;
@@ -125,20 +125,23 @@ impl Duets<'_> {
     fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
         let mut longest = Duration::ZERO;
         for rotation in 0..MAX_ROTATIONS {
-            let began = Instant::now();
+            let began = self.stop.time();
             for act in self.acts(players, rotation) {
-                if self.stop.soon() || !self.pace.allows(rotation, longest) {
+                if self.stop.soon() || !self.pace.allows(rotation, longest, self.stop.time()) {
                     return;
                 }
+                telling.pause(self.stop);
                 telling.notice(&Event::Measuring { contender: self.base, cell: self.cell });
                 let failed = self.perform(players, act, rotation);
-                if !failed.is_empty() {
+                if failed.is_empty() {
+                    [0, act.partner].iter().for_each(|player| self.tell(&players[*player], telling));
+                } else {
                     failures.extend(failed);
                     players.retain(|player| failures.iter().all(|(place, _)| *place != player.place));
                     break;
                 }
             }
-            longest = longest.max(began.elapsed());
+            longest = longest.max(self.stop.time().duration_since(began));
         }
     }
 
@@ -165,7 +168,7 @@ impl Duets<'_> {
         let told = std::iter::zip(seats, begun)
             .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, self.span(settle))))
             .collect::<Vec<_>>();
-        let cpu = samplers.map(|sampler| Some(sampler?.finish().ok()?.usage.cpu_ns()));
+        let cpu = samplers.map(|sampler| Some(sampler?.finish()?.usage.cpu_ns()));
         let mut failures = Vec::new();
         let mut turns = Vec::new();
         for (((player, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
@@ -182,6 +185,14 @@ impl Duets<'_> {
             turns.into_iter().for_each(|(player, turn)| players[player].turns.push(turn));
         }
         failures
+    }
+
+    /// Tells of a player's last window.
+    fn tell(&self, player: &Player<'_, '_>, telling: &Telling<'_>) {
+        let Some(DuetTurn { load, .. }) = player.turns.last() else { return };
+        let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
+        let contender = &player.ongoing.run.contender;
+        telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
     }
 
     fn span<'s>(&'s self, settle: Nanos) -> Span<'s> {

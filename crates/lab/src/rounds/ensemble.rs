@@ -1,9 +1,8 @@
 //! A round, or a group of one, in which all servers live at once: started one after the other, measured in turns, then in one piece where turns
 //! are not to be had, and stopped.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use assay_host::sampler::tree_usage;
 use assay_host::topology::Topology;
 use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run};
@@ -17,8 +16,8 @@ use super::settle::Settles;
 use super::telling::Telling;
 use crate::database::Supplied;
 use crate::groups::{Holding, Room};
-use crate::plan::RunPlan;
-use crate::schedule::{predicted_cross_check, predicted_window};
+use crate::plan::{RunPlan, pairs};
+use crate::schedule::{predicted_cross_check, predicted_profile, predicted_window};
 use crate::stop::Stop;
 
 /// What stopping a server takes, before any was timed.
@@ -120,7 +119,7 @@ impl Ensemble<'_> {
         let sessions = self.sessions();
         match server_run.begin(telling) {
             Err(run) => Part::over(*run),
-            Ok(mut ongoing) => match ongoing.warm_up() {
+            Ok(mut ongoing) => match ongoing.warm_up_for_turns() {
                 Ok(()) => {
                     let holding = self.holding(&ongoing, sessions);
                     Part::Alive { ongoing: Box::new(ongoing), holding }
@@ -132,7 +131,7 @@ impl Ensemble<'_> {
 
     /// What a server takes that is warm and at rest; so many connections to the database were open before it began.
     fn holding(&self, ongoing: &OngoingRun<'_>, before: Option<u64>) -> Holding {
-        let usage = ongoing.server.pid().and_then(|pid| tree_usage(pid).ok());
+        let usage = ongoing.server.used();
         let opened = self.sessions().zip(before).map(|(now, before)| now.saturating_sub(before));
         Holding {
             memory_bytes: usage.map_or(0, |usage| usage.memory_bytes()),
@@ -152,7 +151,7 @@ impl Ensemble<'_> {
             let rotations = Rotations {
                 cell,
                 length: self.length_of_a_turn(),
-                pace: if is_duet { pace.part(SHARE_OF_TURNS) } else { pace },
+                pace: if is_duet { pace.part(SHARE_OF_TURNS, self.stop.time()) } else { pace },
                 settled: self.settled,
                 seed: self.plan.seed,
                 round: self.round,
@@ -207,7 +206,7 @@ impl Ensemble<'_> {
     /// take part in it.
     fn pace(&self, cells: &[(usize, Cell)], parts: &mut [Part<'_>], after: Duration) -> Pace {
         let Some(until) = self.pace.until else { return self.pace };
-        let now = Instant::now();
+        let now = self.stop.time();
         let left = until.saturating_duration_since(now).saturating_sub(after);
         let mut turns_in = |cell: &Cell| -> f64 {
             let riders = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
@@ -224,8 +223,14 @@ impl Ensemble<'_> {
         let experiment = &self.plan.experiment;
         let own = |ongoing: &OngoingRun<'_>| {
             let cells = ongoing.server_run.cells.iter().filter(|cell| !experiment.is_turned(cell));
-            let windows = cells.map(|cell| predicted_window(experiment, cell)).sum::<Duration>();
-            windows + predicted_cross_check(experiment, &ongoing.server_run.cells) + TYPICAL_STOP
+            let times = |cell| if pairs(ongoing.server_run.subject, cell) { 2 } else { 1 };
+            let windows =
+                cells.map(|cell| predicted_window(experiment, cell) * times(cell)).sum::<Duration>();
+            let cells = &ongoing.server_run.cells;
+            windows
+                + predicted_cross_check(experiment, cells)
+                + predicted_profile(experiment, cells)
+                + TYPICAL_STOP
         };
         alive(parts).map(|(_, ongoing)| own(ongoing)).sum()
     }
@@ -236,6 +241,7 @@ impl Ensemble<'_> {
             .filter_map(|(place, ongoing)| {
                 let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
                 let measured = measured.and_then(|()| ongoing.cross_check(telling));
+                let measured = measured.and_then(|()| ongoing.profile(telling));
                 measured.err().map(|failure| (place, failure))
             })
             .collect();

@@ -5,8 +5,9 @@ use std::time::Duration;
 use assay_model::experiment::Cell;
 use assay_model::generator::GeneratorName;
 use assay_model::outlook::Outlook;
-use assay_model::record::NotRun;
+use assay_model::record::{NotRun, Record};
 use assay_model::setting::Setting;
+use assay_model::verdict::Verdict;
 use assay_verdict::Settling;
 
 use crate::prediction::Prediction;
@@ -32,6 +33,11 @@ pub enum Event<'a> {
     NoDatabase {
         /// Why.
         reason: &'a NotRun,
+    },
+    /// Whether anything is left on another host is not known.
+    HostLeft {
+        /// What to do.
+        problem: &'a str,
     },
     /// The database that was made on a server of the user's could not be removed.
     DatabaseLeft {
@@ -95,6 +101,24 @@ pub enum Event<'a> {
         /// The cell.
         cell: &'a Cell,
     },
+    /// It is about to be looked where a contender's time goes, under load that is not measured.
+    Profiling {
+        /// Name of the contender.
+        contender: &'a str,
+        /// The cell.
+        cell: &'a Cell,
+    },
+    /// One turn of a contender is over; what all its turns in the cell were together follows as [`Event::Measured`].
+    Turned {
+        /// Name of the contender.
+        contender: &'a str,
+        /// The cell.
+        cell: &'a Cell,
+        /// Right answers per second.
+        per_second: f64,
+        /// Failed requests.
+        failed: u64,
+    },
     /// A cell was measured.
     Measured {
         /// Name of the contender.
@@ -114,6 +138,21 @@ pub enum Event<'a> {
         setting: Option<Setting>,
         /// Why.
         reason: &'a NotRun,
+    },
+    /// There is a verdict on what was measured so far: before anything is built, and when lives or a round have ended. Told to an
+    /// observer that [wants](Observer::wants_verdicts) it.
+    Judged {
+        /// What was measured so far, as it is on disk or will be after the round.
+        record: &'a Record,
+        /// What it means.
+        verdict: &'a Verdict,
+    },
+    /// The run waits, because a person wants a pause.
+    Paused,
+    /// It goes on.
+    Resumed {
+        /// How long it waited.
+        length: Duration,
     },
     /// All rounds were measured, and everybody is looked at once more, for long.
     LookingLong {
@@ -148,6 +187,11 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Takes note of an event. It is called between measurements, never during one.
     fn notice(&mut self, event: &Event<'_>);
+
+    /// Whether it is told the verdict so far ([`Event::Judged`]), which takes time to compute.
+    fn wants_verdicts(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&Event<'_>)> Observer for F {

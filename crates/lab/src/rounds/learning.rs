@@ -83,6 +83,7 @@ impl OngoingRun<'_> {
                 link: self.server_run.link,
                 authority: &self.server.authority,
                 tls: self.server_run.tls.map(|tls| &tls.client),
+                protocol: self.server_run.setting.protocol,
             };
             let lesson = learn(door, question, occasion, before);
             let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {

@@ -31,22 +31,23 @@ impl Runner<'_> {
             log::no_long_look("this run asks for none, or its budget leaves no time for it");
             return Ok(());
         };
-        if self.stop.soon() || !assay_verdict::needs_long_look(&self.record)? {
+        if self.stop.after_round() || !assay_verdict::needs_long_look(&self.record)? {
             log::no_long_look("the rounds have left nothing to be told, or a person ended the run");
             return Ok(());
         }
         let parts = self.lookers(&cell);
         self.telling.notice(&Event::LookingLong { contenders: parts.len(), length });
-        let ends = Instant::now() + length;
+        let ends = self.stop.time() + length;
         let groups: Vec<&[Part]> = match self.plan.takes_turns() {
             true => vec![&parts],
             false => parts.chunks(1).collect(),
         };
         let mut runs = Vec::new();
         for (done, group) in groups.iter().enumerate() {
-            let left = ends.saturating_duration_since(Instant::now());
+            let now = self.stop.time();
+            let left = ends.saturating_duration_since(now);
             let own = left / u32::try_from(groups.len() - done).unwrap_or(u32::MAX);
-            runs.extend(self.look_at(group, &cell, Instant::now() + own));
+            runs.extend(self.look_at(group, &cell, now + own));
         }
         let index = self.rounds_done();
         self.record.long_look = Some(Round { index, runs });
@@ -65,7 +66,7 @@ impl Runner<'_> {
         let settings = self.record.settings_had();
         let is_fit = |cell: &Cell| cell.offered.is_capacity() && settings.contains(&cell.setting());
         let cell = cells.into_iter().find(is_fit)?;
-        let left = self.end_of_budget()?.saturating_duration_since(Instant::now());
+        let left = self.end_of_budget()?.saturating_duration_since(self.stop.time());
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
         let length = length(left, budget, self.lookers(&cell).len())?;
         Some((cell, length))

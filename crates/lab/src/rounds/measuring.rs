@@ -1,17 +1,17 @@
 //! What is measured of a server that is ready: window by window, in one piece.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_model::experiment::{Cell, Span};
-use assay_model::load::Arrival;
 use assay_model::offered::Offered;
 use assay_model::record::{Measurement, NotRun, Run, Stage};
 use assay_verdict::course::Next;
-use assay_verdict::rates::{course_of, rate_for};
+use assay_verdict::rates::course_of;
 use assay_verdict::{Unreadable, Window};
 
 use super::event::Event;
 use super::server_run::{Age, OngoingRun, Order, generator_failure};
+use super::straight::{Straight, Tally};
 use super::telling::Telling;
 use super::watch::Watch;
 use crate::generator::LoadError;
@@ -34,13 +34,7 @@ impl OngoingRun<'_> {
                 continue;
             }
             let experiment = &self.server_run.plan.experiment;
-            let arrival = if cell.offered.is_closed() {
-                Arrival::Closed
-            } else {
-                // Not known yet: the capacity that it follows from was not measured.
-                let Some(rate) = rate_for(self.server_run.record, &self.run, cell) else { continue };
-                experiment.arrival.at(rate)
-            };
+            let Some(arrival) = self.arrival_in(cell) else { continue };
             let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
             self.measure(&Order { cell, arrival, settle_s, length, window: 0 }, telling)?;
         }
@@ -53,10 +47,10 @@ impl OngoingRun<'_> {
         let (record, plan) = (self.server_run.record, self.server_run.plan);
         let course = course_of(record, &self.run, cell).map_err(|error| Some(unreadable(&error)))?;
         let Some(mut course) = course else { return Ok(()) };
-        let mut is_fresh = self.server.pid().is_some();
+        let mut is_fresh = self.server.is_own();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
-            let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
-            let ends = Instant::now() + Duration::from_secs_f64(settle_s + window_s);
+            let needs_another = fresh_server && !is_fresh && self.server.is_own();
+            let ends = self.server_run.stop.time() + Duration::from_secs_f64(settle_s + window_s);
             if needs_another || self.server_run.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
                 break;
             }
@@ -75,27 +69,35 @@ impl OngoingRun<'_> {
         Ok(())
     }
 
-    /// Measures one window and files it. One whose answers were held against what turns out to vary is measured once more.
+    /// Measures one window, beside a proxy another straight to its upstream, and files both. One whose answers were held against what turns out to vary is measured once more.
     fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
+        let turn = self.goes_straight(order.cell);
+        let before = if turn == Straight::Before { self.straight(order, telling)? } else { None };
         let mut window = self.measured(order, telling)?;
         if self.unlearns(&window.load)? {
             window = self.measured(order, telling)?;
         }
+        let after = if turn == Straight::After { self.straight(order, telling)? } else { None };
+        window.straight = before.or(after);
         Ok(self.file(window, telling))
     }
 
     fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
+        telling.pause(self.server_run.stop);
         telling.notice(&Event::Measuring {
             contender: &self.server_run.subject.identity.name,
             cell: order.cell,
         });
         let age = self.age();
+        let tally = Tally::begin(&self.server);
         let watch = Watch::start(&self.server_run, &self.server, order.cell);
         let load = self.server_run.load(&mut self.server, order)?;
         let seen = watch.finish(&self.server_run, &self.server, Duration::from_nanos(load.window_ns.0));
         self.check_server(load.books.failed() > 0)?;
         self.loaded += load.warmup_ns + load.window_ns;
-        Ok(seen.beside(&self.server_run, order.cell, age, load))
+        let mut window = seen.beside(&self.server_run, order.cell, age, load);
+        tally.note(&self.server, &mut window);
+        Ok(window)
     }
 
     pub(super) fn age(&self) -> Age {

@@ -6,15 +6,19 @@ mod duet;
 mod ensemble;
 mod event;
 mod generators;
+mod judging;
+mod lead_in;
 mod learning;
 mod leaving;
 mod long_look;
 mod measuring;
 mod pacing;
 mod preparing;
+mod profiling;
 mod round;
 mod server_run;
 mod settle;
+mod straight;
 mod telling;
 mod warmup;
 mod watch;
@@ -25,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
+use assay_model::lab::GeneratorHost;
 use assay_model::record::{NetworkFacts, RECORD_SCHEMA, Record, State};
 use assay_model::setting::Setting;
 use assay_model::units::Nanos;
@@ -35,15 +40,20 @@ use jiff::Timestamp;
 pub(crate) use duet::CONTROL_EVERY;
 pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};
+use judging::Judging;
 use pacing::Pacing;
 use settle::Settles;
 use telling::Telling;
 
+use crate::contender::Upstream;
 use crate::contender::before::Commands;
 use crate::database::Supplied;
 use crate::error::LabError;
-use crate::generator::write_workload;
+use crate::generator::{Hosts, write_workload};
 use crate::groups::Holding;
+use crate::hosts::away::Away;
+use crate::hosts::generator::{HostGenerator, open_all};
+use crate::hosts::session::OwnProgram;
 use crate::log;
 use crate::network::{self, ProvisionedSetting};
 use crate::plan::RunPlan;
@@ -55,7 +65,8 @@ use crate::tls::{self, RunTls};
 
 /// Measures `plan` and returns its record, which is in `store` as well.
 ///
-/// A [`Stop`] asked for once ends the run after the current measurement, twice at once; what was measured is kept.
+/// A [`Stop`] asked for once ends the run after the current measurement, twice at once; what was measured is kept. Asked for after the
+/// round it ends the run then. A pause is waited for before each window, and no part of the budget.
 ///
 /// # Errors
 /// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was kept until then.
@@ -80,6 +91,10 @@ struct Runner<'a> {
     /// What secures the connections, where they are to be.
     tls: Option<RunTls>,
     settings: Vec<ProvisionedSetting>,
+    /// The other host on which servers live; absent for this one.
+    away: Option<Away>,
+    /// The hosts from which load comes, for the generator; absent where it comes from this one.
+    hosts: Option<Hosts>,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
@@ -109,6 +124,8 @@ struct Runner<'a> {
     pacing: Option<Pacing>,
     /// An earlier run of this machine, whose noise is expected until there is some of its own.
     past: Option<Past>,
+    /// When the verdict so far was told last.
+    judging: Judging,
 }
 
 impl<'a> Runner<'a> {
@@ -121,6 +138,13 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, LabError> {
         let (settings, facts) = network::provision(plan)?;
         let link = network::for_asking(&settings);
+        let mut wanted = || !stop.soon();
+        let opened = plan
+            .server_host
+            .as_ref()
+            .map(|host| Away::open(host, &plan.tools, &plan.program.version, &mut wanted));
+        let (away, server_host) = opened.transpose()?.unzip();
+        let generator_hosts = look_at_generators(plan, stop)?;
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
         let work = folder.work()?;
@@ -134,6 +158,9 @@ impl<'a> Runner<'a> {
         let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
         let mut record = empty_record(plan, &settings, facts, &folder.id, now);
         record.generators = generators::entries(plan, &work);
+        record.server_host = server_host;
+        record.generator_hosts = generator_hosts;
+        let hosts = Hosts::write(&plan.generator_hosts, &work)?;
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let past = plan.past(store);
@@ -148,6 +175,8 @@ impl<'a> Runner<'a> {
             work,
             tls,
             settings,
+            away,
+            hosts,
             link,
             record,
             subjects: plan.subjects.clone(),
@@ -163,12 +192,14 @@ impl<'a> Runner<'a> {
             round_length: prediction.round,
             pacing: None,
             past,
+            judging: Judging::default(),
         })
     }
 
     fn go(&mut self) -> Result<Record, LabError> {
         log::design(self.plan, self.past.as_ref());
         self.tell_of_missing_generators();
+        self.tell_verdict();
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
@@ -201,13 +232,15 @@ impl<'a> Runner<'a> {
         while self.obstacle().is_none() {
             let index = self.rounds_done();
             self.telling.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
-            let before = Instant::now();
+            let before = self.stop.time();
             self.round(index);
-            self.time_rounds(index, before.elapsed());
+            self.time_rounds(index, self.stop.time().duration_since(before));
             let settling = self.look(index)?;
-            self.pace_on(before.elapsed())?;
+            self.pace_on(self.stop.time().duration_since(before))?;
             self.record.elapsed_ns = self.began.elapsed().into();
+            self.record.paused_ns = self.stop.paused().into();
             self.save()?;
+            self.tell_verdict();
             let is_over = self.all_settled() || self.nobody_left();
             let of = if is_over { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.time_left(of.saturating_sub(index + 1));
@@ -253,18 +286,18 @@ impl<'a> Runner<'a> {
     /// What speaks against another round, if anything does.
     fn obstacle(&self) -> Option<&'static str> {
         let (experiment, done) = (&self.record.experiment, self.rounds_done());
-        let elapsed = self.asking + self.began.elapsed();
+        let elapsed = self.asking + self.worked();
         let (of, fits) = if self.pacing.is_some() {
             (self.rounds_expected(), true)
         } else if self.fills_the_budget() {
             // Their turns end with the budget, unless starting the servers took longer than was predicted.
-            let is_spent = self.end_of_budget().is_some_and(|end| Instant::now() >= end);
+            let is_spent = self.end_of_budget().is_some_and(|end| self.stop.time() >= end);
             (self.rounds_expected(), done < MIN_ROUNDS || !is_spent)
         } else {
             (experiment.rounds, allows_another(experiment, done, elapsed, self.round_length))
         };
         let obstacles = [
-            ("a person ended the run", self.stop.soon()),
+            ("a person ended the run", self.stop.after_round()),
             ("too few contenders are left", self.nobody_left()),
             ("all is settled", self.all_settled()),
             ("there were as many as were planned", done >= of),
@@ -290,6 +323,11 @@ impl<'a> Runner<'a> {
         u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX)
     }
 
+    /// How long rounds have been measured, without the pauses.
+    fn worked(&self) -> Duration {
+        self.stop.time().saturating_duration_since(self.began)
+    }
+
     /// When the budget is spent, of which asking for the rules was a part.
     fn end_of_budget(&self) -> Option<Instant> {
         let budget = Duration::from_secs_f64(self.plan.experiment.budget_s?);
@@ -298,7 +336,7 @@ impl<'a> Runner<'a> {
 
     /// How long so many further rounds take, and the long look where they leave time for one.
     fn time_left(&self, rounds: u32) -> Duration {
-        let end = self.end_of_budget().map(|end| end.saturating_duration_since(Instant::now()));
+        let end = self.end_of_budget().map(|end| end.saturating_duration_since(self.stop.time()));
         match (&self.pacing, end, rounds) {
             (_, _, 0) => self.length_of_look(),
             (Some(_), Some(left), _) => left,
@@ -322,7 +360,7 @@ impl<'a> Runner<'a> {
 
     /// How far the rounds got.
     fn reached(&self) -> State {
-        if self.stop.soon() {
+        if self.stop.after_round() {
             State::Interrupted
         } else if self.rounds_done() >= self.rounds_wanted() || self.nobody_left() || self.all_settled() {
             State::Complete
@@ -333,6 +371,7 @@ impl<'a> Runner<'a> {
 
     fn finish(&mut self) -> Result<Record, LabError> {
         self.end_database();
+        self.end_away();
         self.save()?;
         self.folder.save_histograms(&self.record)?;
         Ok(self.record.clone())
@@ -343,6 +382,14 @@ impl Drop for Runner<'_> {
     fn drop(&mut self) {
         self.folder.clear_work();
     }
+}
+
+/// What the hosts are from which load is to come, before anything is built. The agents end again: each load has its own.
+fn look_at_generators(plan: &RunPlan, stop: &Stop) -> Result<Vec<GeneratorHost>, LabError> {
+    let own = OwnProgram { path: plan.tools.assay.clone(), version: plan.program.version.clone() };
+    let opened = open_all(&plan.generator_hosts, &own, &|| !stop.soon())?;
+    let look = |(agent, found): (HostGenerator, GeneratorHost)| agent.end().map(|()| found);
+    Ok(opened.into_iter().map(look).collect::<Result<_, _>>()?)
 }
 
 fn empty_record(
@@ -362,6 +409,7 @@ fn empty_record(
         id: id.to_owned(),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         elapsed_ns: Nanos::ZERO,
+        paused_ns: Nanos::ZERO,
         state: State::Running,
         assay: plan.program.clone(),
         command: plan.command.clone(),
@@ -376,6 +424,9 @@ fn empty_record(
         networks,
         tls: plan.experiment.is_secured().then(tls::asked),
         database: None,
+        upstream: plan.upstream.as_ref().map(Upstream::facts),
+        server_host: None,
+        generator_hosts: Vec::new(),
         imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),

@@ -1,14 +1,14 @@
 //! How the budget is spent where turns are as many as it allows: after each round, from what was seen
 //! (docs/method/carousel.md#restarts-or-turns).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_model::record::Run;
 use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
 
 use super::Runner;
 use super::carousel::Pace;
-use super::warmup::spared;
+use super::{lead_in, warmup};
 use crate::error::LabError;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, turns_of};
 
@@ -45,7 +45,7 @@ impl Runner<'_> {
     /// Before the first round: by what such rounds are predicted to take, and by how noisy this machine was.
     pub(super) fn open_pacing(&mut self) {
         let Some(end) = self.end_of_budget().filter(|_| self.plan.allots()) else { return };
-        let left = end.saturating_duration_since(Instant::now());
+        let left = end.saturating_duration_since(self.stop.time());
         let opening = self.plan.opening(left, self.past.as_ref());
         let costs = self.plan.costs(self.past.as_ref());
         let others = (costs.later + costs.rotation * opening.turns) * (opening.rounds - 1);
@@ -63,7 +63,7 @@ impl Runner<'_> {
         let (Some(pacing), Some(end)) = (&self.pacing, self.end_of_budget()) else { return Ok(()) };
         let seen = Seen::of(&self.record, self.past.as_ref())?;
         let later = self.besides_later(length, pacing.besides);
-        let now = Instant::now();
+        let now = self.stop.time();
         let left = end.saturating_duration_since(now);
         let rest = seen.rest(&self.means(left, later));
         let further = rest.map_or(0, |rest| rest.rounds);
@@ -124,8 +124,7 @@ impl Runner<'_> {
         if !self.looks() || rest.rounds == 1 {
             return MAX_ROTATIONS;
         }
-        let fitting =
-            self.began.elapsed().saturating_sub(later).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
+        let fitting = self.worked().saturating_sub(later).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
         // `as` saturates, and the value is a whole number.
         (fitting as u32).clamp(MIN_ROTATIONS, rest.turns.max(MIN_ROTATIONS))
     }
@@ -133,5 +132,5 @@ impl Runner<'_> {
 
 /// Load of a first life that later ones do not get.
 fn spared_of(run: &Run) -> Duration {
-    run.warmups.iter().map(spared).sum()
+    run.warmups.iter().map(warmup::spared).sum::<Duration>() + lead_in::spared(run)
 }

@@ -55,6 +55,13 @@ impl Runner<'_> {
         }
     }
 
+    /// Ends the agent of the servers' host, and says where anything may be left.
+    pub(super) fn end_away(&mut self) {
+        if let Some(Err(error)) = self.away.take().map(|away| away.end()) {
+            self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
+        }
+    }
+
     /// The cells that a subject takes part in, with their index among all: not those for which there is no database.
     pub(super) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let missing = self.record.database.as_ref().is_some_and(|database| database.not_run.is_some());
@@ -106,7 +113,8 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
+        let (tools, away) = (&self.plan.tools, self.away.as_ref());
+        let preparation = Preparation { tools, away, process, work: &self.work, stop: self.stop };
         self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
         if let Some(build) = &process.build {
@@ -152,13 +160,16 @@ impl Runner<'_> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
+            away: self.away.as_ref(),
             link: &self.link,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,
+            http2: setting.protocol.is_http2(),
             cpus: &self.plan.isolation.server,
             log: self.folder.log(&subject.identity.name, "check"),
             workloads: self.plan.workloads.iter().filter(is_asked).collect(),
             database: self.database.as_ref(),
+            upstream: self.plan.upstream.as_ref(),
             commands: &self.commands,
             only: &[],
             pace: Pace::Within(TIME_IN_A_RUN),
@@ -166,6 +177,8 @@ impl Runner<'_> {
         };
         match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
             Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
+            // Whoever is to speak HTTP/2 need not speak HTTP/1.1.
+            Err(_) if setting.protocol.is_http2() => {}
             Err(_) => *self.failures.entry((index, setting)).or_default() += 1,
         }
     }

@@ -72,7 +72,7 @@ impl Runner<'_> {
                 present.push(part.setting)
             }
         });
-        let (began, count) = (Instant::now(), present.len() as f64);
+        let (began, count) = (self.stop.time(), present.len() as f64);
         for (done, setting) in present.iter().copied().enumerate() {
             let pace = self.pace_of_part(index, began, (done + 1) as f64 / count);
             let together: Vec<Part> = parts.iter().filter(|part| part.setting == setting).copied().collect();
@@ -86,6 +86,7 @@ impl Runner<'_> {
             let place = self.place(part);
             let run = self.server_run(round, part, &place, order).live(&self.telling);
             self.settle(part.subject, run);
+            self.tell_verdict_in_round();
         }
     }
 
@@ -101,7 +102,7 @@ impl Runner<'_> {
                 self.tell_of_groups(common);
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
-            let now = Instant::now();
+            let now = self.stop.time();
             let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
             let own = Pace { until, ..pace };
             let begun = self.group(Group { round, number, parts: group, common }, order, own);
@@ -203,6 +204,7 @@ impl Runner<'_> {
             begun.push(*part);
         }
         self.settles.learn(&self.record);
+        self.tell_verdict_in_round();
         begun
     }
 
@@ -226,7 +228,7 @@ impl Runner<'_> {
     /// As much of the time for all rounds as each of the others has.
     fn equal_part(&self, round: u32) -> Pace {
         let further = self.rounds_expected().max(round + 1) - round;
-        let now = Instant::now();
+        let now = self.stop.time();
         let left = self.end_of_budget().map(|end| end.saturating_duration_since(now));
         Pace { most: MAX_ROTATIONS, until: left.map(|left| now + left / further) }
     }
@@ -256,6 +258,8 @@ impl Runner<'_> {
         ServerRun {
             plan: self.plan,
             setting: *setting,
+            away: self.away.as_ref(),
+            hosts: self.hosts.as_ref(),
             link,
             queues: place.queues,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_host::probe::Probe;
-use assay_host::sampler::tree_usage;
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
@@ -20,7 +19,8 @@ use super::telling::Telling;
 use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
-use crate::generator::{Generator, LoadError, LoadOrder};
+use crate::generator::{Generator, Hosts, LoadError, LoadOrder};
+use crate::hosts::away::Away;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::stack::UserEnd;
@@ -35,6 +35,10 @@ pub(crate) struct ServerRun<'a> {
     pub plan: &'a RunPlan,
     /// What the server is started for.
     pub setting: Setting,
+    /// The other host on which the server lives; absent for this one.
+    pub away: Option<&'a Away>,
+    /// The hosts from which load comes; absent for this one.
+    pub hosts: Option<&'a Hosts>,
     /// What joins server and generator.
     pub link: &'a Link,
     /// Queues of the wire, where the stack is in user space.
@@ -106,6 +110,7 @@ impl<'a> ServerRun<'a> {
             Ok(mut ongoing) => {
                 let measured = ongoing.warm_up().and_then(|()| ongoing.windows(telling, |_| true));
                 let measured = measured.and_then(|()| ongoing.cross_check(telling));
+                let measured = measured.and_then(|()| ongoing.profile(telling));
                 ongoing.end(measured)
             }
         }
@@ -127,7 +132,7 @@ impl<'a> ServerRun<'a> {
             Ok(server) => {
                 run.startup_ns = server.startup_ns;
                 log::started(contender, self.record.rounds.len(), run.startup_ns, server.pid());
-                run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
+                run.idle = server.used();
                 let mut ongoing = OngoingRun { server_run: self, server, run, loaded: Nanos::ZERO };
                 match ongoing.begin_workloads() {
                     Ok(()) => Ok(ongoing),
@@ -146,13 +151,16 @@ impl<'a> ServerRun<'a> {
         let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
+            away: self.away,
             link: self.link,
             user: self.on_user_stack(),
+            protocol: self.setting.protocol,
             tls: self.tls,
             client: self.tls.map(|tls| &tls.client),
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
+            upstream: self.plan.upstream.as_ref(),
             workloads,
             commands: self.commands,
             stop: self.stop,
@@ -180,11 +188,36 @@ impl<'a> ServerRun<'a> {
         self.database.filter(|_| needed)
     }
 
+    /// Whether what is behind a proxy has the generator's CPUs.
+    pub(super) fn is_upstream_beside_generator(&self) -> bool {
+        self.plan.upstream.as_ref().is_some_and(|upstream| upstream.place.beside_generator)
+    }
+
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
     pub(super) fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
         let files = self.files(server, order.cell);
+        self.load_by(server, &files, order)
+    }
+
+    /// Loads the upstream behind a proxy as [`Self::load`] does the proxy, in plain HTTP.
+    pub(super) fn load_straight(
+        &self,
+        server: &mut Server,
+        order: &Order<'_>,
+    ) -> Result<LoadReport, Option<NotRun>> {
+        let authority = server.upstream().map_or_else(|| server.authority.clone(), |up| up.authority.clone());
+        let files = Files { url: format!("http://{authority}"), ..self.files(server, order.cell) };
+        self.load_by(server, &files, order)
+    }
+
+    fn load_by(
+        &self,
+        server: &mut Server,
+        files: &Files,
+        order: &Order<'_>,
+    ) -> Result<LoadReport, Option<NotRun>> {
         let order =
-            LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(&files, order) };
+            LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(files, order) };
         wanted(server, self.stop, |wanted| order.measure(&self.plan.tools, self.link, self.work, wanted))
     }
 
@@ -219,17 +252,23 @@ impl<'a> ServerRun<'a> {
         }
     }
 
-    fn load_order<'f>(&self, files: &'f Files, order: &Order<'_>) -> LoadOrder<'f> {
+    fn load_order<'f>(&self, files: &'f Files, order: &Order<'_>) -> LoadOrder<'f>
+    where
+        'a: 'f,
+    {
         LoadOrder {
             url: &files.url,
             workload: &files.workload,
             connections: order.cell.connections,
             pipeline: order.cell.pipeline,
+            protocol: order.cell.protocol,
             arrival: order.arrival.clone(),
             warmup_s: order.settle_s,
             window: order.length,
             timeout_s: self.plan.experiment.timeout_s,
             cpus: &files.cpus,
+            generators: self.plan.experiment.generator_processes,
+            hosts: self.hosts,
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
             stack: files.end.as_ref(),
             authority: files.authority.as_deref(),

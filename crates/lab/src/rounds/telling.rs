@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::event::{Event, Observer};
+use crate::stop::Stop;
 
 /// The observer of a run, shared by all that happens in it, which is one thing at a time.
 pub(super) struct Telling<'a>(RefCell<&'a mut dyn Observer>);
@@ -10,6 +11,19 @@ pub(super) struct Telling<'a>(RefCell<&'a mut dyn Observer>);
 impl<'a> Telling<'a> {
     pub(super) fn new(observer: &'a mut dyn Observer) -> Self {
         Self(RefCell::new(observer))
+    }
+
+    pub(super) fn wants_verdicts(&self) -> bool {
+        self.0.borrow().wants_verdicts()
+    }
+
+    /// Waits while a person wants the run to pause.
+    pub(super) fn pause(&self, stop: &Stop) {
+        if stop.is_paused() {
+            self.notice(&Event::Paused);
+            let length = stop.wait();
+            self.notice(&Event::Resumed { length });
+        }
     }
 
     pub(super) fn notice(&self, event: &Event<'_>) {

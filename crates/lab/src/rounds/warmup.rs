@@ -1,12 +1,12 @@
 //! Load that a fresh server gets before it is measured (docs/method/carousel.md#warm-up).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use assay_host::counters::Counters;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::Arrival;
-use assay_model::record::{NotRun, Warmup};
+use assay_model::record::{NotRun, Run, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
@@ -17,11 +17,11 @@ use crate::log;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
 /// Length of one slice of the warm-up, in seconds.
-const WARMUP_SLICE_S: f64 = 0.25;
+pub(super) const WARMUP_SLICE_S: f64 = 0.25;
 /// A rate that is this much higher than it was a second before shows that the server is still warming up.
 const WARMUP_GAIN: f64 = 1.03;
 /// Slices whose mean is compared: one alone is too noisy.
-const SMOOTHED_SLICES: usize = 2;
+pub(super) const SMOOTHED_SLICES: usize = 2;
 /// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
 const SLICES_BACK: usize = 4;
 
@@ -29,6 +29,23 @@ impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
     pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
+        self.warm_up_but(|_| false)
+    }
+
+    /// Load before the first turn, on every workload of which nobody knows yet how much it takes; the others are left to
+    /// the [lead-in](Self::lead_in) of their first cell.
+    pub(super) fn warm_up_for_turns(&mut self) -> Result<(), Option<NotRun>> {
+        let (experiment, cells) = (&self.server_run.plan.experiment, &self.server_run.cells);
+        let turned: BTreeSet<String> = cells
+            .iter()
+            .filter(|cell| experiment.is_turned(cell))
+            .filter(|cell| self.server_run.earlier_warmup(&cell.workload).is_some())
+            .map(|cell| cell.workload.clone())
+            .collect();
+        self.warm_up_but(|workload| turned.contains(workload))
+    }
+
+    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool) -> Result<(), Option<NotRun>> {
         let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
         for cell in &self.server_run.cells {
             let known = widest.entry(&cell.workload).or_insert(cell);
@@ -37,12 +54,12 @@ impl OngoingRun<'_> {
             }
         }
         let most_s = self.server_run.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        for cell in widest.into_values() {
+        for cell in widest.into_values().filter(|cell| !is_left(&cell.workload)) {
             let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
             let cell = Cell { connections, ..cell.capacity() };
             let warmup = self.server_run.warm_up_on(&mut self.server, &cell, most_s)?;
-            let slices = warmup.per_second.len() + usize::from(warmup.counted.is_some());
-            self.loaded += Nanos::from_secs_f64(slices as f64 * WARMUP_SLICE_S);
+            let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
+            self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
             self.run.warmups.push(warmup);
         }
         self.learn(Occasion::Later).map(drop).map_err(Some)
@@ -96,20 +113,28 @@ impl ServerRun<'_> {
     }
 
     /// How the same contender, or the one that it is a control of, was warmed up in an earlier life of this run.
-    fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
+    pub(super) fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
+        self.earlier_runs().find_map(|run| run.warmups.iter().find(|warmup| warmup.workload == workload))
+    }
+
+    /// The earlier lives of the same contender, or of the one that it is a control of, in the same setting.
+    pub(super) fn earlier_runs(&self) -> impl Iterator<Item = &Run> {
         let original = self.entry.control_of.as_ref();
-        let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
-        runs.find_map(|run| {
+        self.record.rounds.iter().flat_map(|round| &round.runs).filter(move |run| {
             let is_own = run.contender == self.subject.identity.name || Some(&run.contender) == original;
-            let is_same = is_own && run.setting() == self.setting && run.failure.is_none();
-            run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
+            is_own && run.setting() == self.setting && run.failure.is_none()
         })
+    }
+
+    /// Length of the slice in which system calls are counted, in seconds: where windows are shorter, as long as those.
+    fn counting_s(&self) -> f64 {
+        WARMUP_SLICE_S.min(self.plan.experiment.window_s)
     }
 
     /// One slice more for what must not be counted inside a window: a counted system call takes longer.
     fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
         let counters = Counters::start(&self.plan.isolation.server);
-        let length = Span::Seconds(WARMUP_SLICE_S);
+        let length = Span::Seconds(self.counting_s());
         let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
         let report = self.load(server, &order)?;
         Ok(counters.finish(report.books.ok))
@@ -134,14 +159,16 @@ fn has_settled(per_second: &[f64]) -> bool {
 }
 
 /// Slices before the rate was what it was in the end: as much load later lives get. All of them where it never settled.
-fn slices_needed(warmup: &Warmup) -> usize {
+pub(super) fn slices_needed(warmup: &Warmup) -> usize {
     let slices = &warmup.per_second;
-    let last = slices.len().saturating_sub(SMOOTHED_SLICES);
-    if !warmup.settled || last == 0 {
-        return slices.len();
-    }
+    if !warmup.settled || slices.len() <= SMOOTHED_SLICES { slices.len() } else { first_at_the_end(slices) }
+}
+
+/// The first of more than two slices from which on the rate was what it was in the end.
+pub(super) fn first_at_the_end(slices: &[f64]) -> usize {
     let mean =
         |from: usize| slices[from..from + SMOOTHED_SLICES].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
+    let last = slices.len() - SMOOTHED_SLICES;
     let end = mean(last);
     (0..last).find(|&from| mean(from) * WARMUP_GAIN >= end).unwrap_or(last)
 }

@@ -1,4 +1,4 @@
-//! What server, database, link and machine did while the generator was at work.
+//! What server, database, upstream, link and machine did while the generator was at work.
 
 use std::time::Duration;
 
@@ -19,19 +19,20 @@ use assay_model::record::{DatabaseUsage, Machine, Measurement, Throttled};
 use assay_model::rule::Rule;
 use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
+use assay_model::upstream::UpstreamUsage;
 use assay_model::usage::Usage;
 
 use super::server_run::{Age, ServerRun};
-use crate::contender::Server;
-use crate::database::Access;
+use crate::contender::{Sampling, Server};
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
     /// The server thread by thread; absent in a turn, which would be over before all threads of a large one have been read.
-    closely: Option<Sampler>,
+    closely: Option<Sampling>,
     /// Everybody process by process.
     census: Census,
-    database: Option<DatabaseWatch>,
+    database: Option<CompanionWatch>,
+    upstream: Option<CompanionWatch>,
     meter: Option<Meter>,
     system: SystemSample,
     counted: StackCounts,
@@ -48,6 +49,7 @@ pub(super) struct Seen {
     /// CPU time of all others that may run on the server's CPUs, where all can be seen.
     others_ns: Option<Nanos>,
     database: Option<DatabaseUsage>,
+    upstream: Option<UpstreamUsage>,
     link_use: Option<LinkUse>,
     system: SystemDelta,
     stack: Option<StackCounts>,
@@ -72,7 +74,7 @@ impl Watch {
         Self::begin(server_run, server, cell, None)
     }
 
-    fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, closely: Option<Sampler>) -> Self {
+    fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, closely: Option<Sampling>) -> Self {
         let closely_too = closely.is_some();
         // The probe has its CPUs to itself only before everything else begins.
         let speed = server_run.probe.run().unwrap_or_default();
@@ -82,7 +84,10 @@ impl Watch {
             census: Census::take(),
             database: server_run
                 .database_of(cell)
-                .and_then(|access| DatabaseWatch::start(access, closely_too)),
+                .and_then(|access| CompanionWatch::start(access.pid?, access.beside_generator, closely_too)),
+            upstream: server.upstream().and_then(|upstream| {
+                CompanionWatch::start(upstream.pid()?, server_run.is_upstream_beside_generator(), closely_too)
+            }),
             meter: Meter::start(server_run.link),
             system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
@@ -94,16 +99,27 @@ impl Watch {
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
         let (census, roots) = (Census::take(), server.first_processes());
-        let window = self.closely.as_ref().and_then(|sampler| sampler.finish().ok());
+        let window = self.closely.as_ref().and_then(Sampling::finish);
         let in_turn = self.closely.is_none() && !roots.is_empty();
         let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
+        let database = database.map(|(usage, beside_generator)| DatabaseUsage { usage, beside_generator });
+        let upstream = self.upstream.and_then(|watch| watch.finish(&self.census, &census));
+        let upstream = upstream.map(|(usage, beside_generator)| UpstreamUsage {
+            usage,
+            beside_generator,
+            requests: None,
+        });
         let seen = Seen {
             processes: Vec::new(),
             seen_on: None,
             server: None,
             spent: self.census.spent(&census, &roots).filter(|_| in_turn),
-            others_ns: self.census.others(&census, &server_run.plan.isolation.server, &roots),
+            others_ns: self
+                .census
+                .others(&census, &server_run.plan.isolation.server, &roots)
+                .filter(|_| !server.is_away()),
             database,
+            upstream,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
@@ -117,22 +133,23 @@ impl Watch {
     }
 }
 
-/// A look at the database: closely at its threads, or in a turn by the clocks of its processes, because it has one for each
-/// connection of every server that lives, and reading their files would take longer than the turn.
-struct DatabaseWatch {
+/// A look at a companion of servers, a database or an upstream: closely at its threads, or in a turn by the clocks of its
+/// processes, because a database has one for each connection of every server that lives, and reading their files would take
+/// longer than the turn.
+struct CompanionWatch {
     closely: Option<Sampler>,
     root: u32,
     beside_generator: bool,
 }
 
-impl DatabaseWatch {
-    fn start(access: &Access, closely: bool) -> Option<Self> {
-        let root = access.pid?;
+impl CompanionWatch {
+    fn start(root: u32, beside_generator: bool, closely: bool) -> Option<Self> {
         let closely = if closely { Some(Sampler::start(root).ok()?) } else { None };
-        Some(Self { closely, root, beside_generator: access.beside_generator })
+        Some(Self { closely, root, beside_generator })
     }
 
-    fn finish(self, before: &Census, after: &Census) -> Option<DatabaseUsage> {
+    /// What it used, and whether beside the generator.
+    fn finish(self, before: &Census, after: &Census) -> Option<(Usage, bool)> {
         let usage = match self.closely {
             Some(sampler) => sampler.finish().ok()?.usage,
             None => {
@@ -141,7 +158,7 @@ impl DatabaseWatch {
                 Usage { wall_ns, user_ns: used.cpu_ns, busiest_thread_ns, ..Usage::default() }
             }
         };
-        Some(DatabaseUsage { usage, beside_generator: self.beside_generator })
+        Some((usage, self.beside_generator))
     }
 }
 
@@ -167,7 +184,7 @@ impl Seen {
         };
         Self {
             processes: window.processes.iter().map(|process| process.pid).collect(),
-            seen_on: server.pid().is_none().then(|| window.seen_on()),
+            seen_on: (!server.is_own()).then(|| window.seen_on()),
             server: Some(usage),
             ..self
         }
@@ -186,15 +203,25 @@ impl Seen {
         Self { database, ..self }
     }
 
+    /// Where what was loaded is an upstream, on whose CPUs the generator may wait by plan.
+    #[must_use]
+    pub(super) fn of_upstream(self, beside_generator: bool) -> Self {
+        let usage = self.server.clone();
+        let upstream = usage.map(|usage| UpstreamUsage { usage, beside_generator, requests: None });
+        Self { upstream, ..self }
+    }
+
     /// Both together, one after the other.
     pub(super) fn then(&self, later: &Self) -> Self {
         let both = |a: &Option<Usage>, b: &Option<Usage>| Some(a.as_ref()?.then(b.as_ref()?));
         let database = self.database.as_ref().zip(later.database.as_ref());
+        let upstream = self.upstream.as_ref().zip(later.upstream.as_ref());
         Self {
             server: both(&self.server, &later.server),
             spent: self.spent.zip(later.spent).map(|(a, b)| a.then(b)),
             others_ns: self.others_ns.zip(later.others_ns).map(|(a, b)| a + b),
             database: database.map(|(a, b)| DatabaseUsage { usage: a.usage.then(&b.usage), ..*b }),
+            upstream: upstream.map(|(a, b)| UpstreamUsage { usage: a.usage.then(&b.usage), ..b.clone() }),
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
             system: self.system.then(&later.system),
             stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
@@ -212,7 +239,10 @@ impl Seen {
         let machine =
             self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);
         let [server_throttled, own_throttled] = self.throttled;
-        Machine { server_throttled, own_throttled, ..machine }
+        // The CPUs of a server on another host are not this machine's.
+        let is_away = server_run.away.is_some();
+        let server_idle_share = if is_away { 1.0 } else { machine.server_idle_share };
+        Machine { server_throttled, own_throttled, server_idle_share, ..machine }
     }
 
     /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not
@@ -224,8 +254,10 @@ impl Seen {
         Age { offset_ns, loaded_ns }: Age,
         mut load: LoadReport,
     ) -> Measurement {
-        if self.database.as_ref().is_some_and(|database| database.beside_generator) {
-            excuse_waiting(&mut load.checks);
+        let database = self.database.as_ref().is_some_and(|database| database.beside_generator);
+        let upstream = self.upstream.as_ref().is_some_and(|upstream| upstream.beside_generator);
+        if database || upstream {
+            excuse_waiting(&mut load.checks, database, upstream);
         }
         let machine = self.machine(server_run);
         Measurement {
@@ -234,9 +266,14 @@ impl Seen {
             loaded_ns,
             load,
             machine,
-            server: self.server.map(|used| Usage { pss_bytes: proportional(self.processes), ..used }),
+            server: self.server.map(|used| match self.processes.is_empty() {
+                true => used,
+                false => Usage { pss_bytes: proportional(self.processes), ..used },
+            }),
             server_stack: self.stack,
             database: self.database,
+            upstream: self.upstream,
+            straight: None,
             link_use: self.link_use,
             turns: Vec::new(),
             duet: Vec::new(),
@@ -267,16 +304,16 @@ impl Quotas {
     }
 }
 
-/// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
+/// The generator cannot know that it waited for the database or the upstream, which has the same CPUs by plan. What is left without that
 /// part is judged by [`Measurement::generator_delay_share`].
-fn excuse_waiting(checks: &mut [Check]) {
+fn excuse_waiting(checks: &mut [Check], database: bool, upstream: bool) {
     for check in checks
         .iter_mut()
         .filter(|check| check.rule == Rule::GeneratorDisturbed && check.outcome == CheckOutcome::Void)
     {
         check.outcome = CheckOutcome::Warn;
-        if let Evidence::ThreadWaited { beside_database, .. } = &mut check.evidence {
-            *beside_database = true;
+        if let Evidence::ThreadWaited { beside_database, beside_upstream, .. } = &mut check.evidence {
+            (*beside_database, *beside_upstream) = (database, upstream);
         }
     }
 }
@@ -294,10 +331,11 @@ mod tests {
                 waiting_share: 0.2,
                 involuntary_switches: 1,
                 beside_database: false,
+                beside_upstream: false,
             },
         };
         let mut checks = vec![check(Rule::GeneratorDisturbed), check(Rule::SendLag)];
-        excuse_waiting(&mut checks);
+        excuse_waiting(&mut checks, true, false);
         assert_eq!(
             checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
             [CheckOutcome::Warn, CheckOutcome::Void]

@@ -2,19 +2,19 @@
 //! supervisor, and then ends what that left.
 
 use std::io::Write;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use assay_host::group::Group;
-use rustix::process::{Pid, Signal, WaitStatus};
+use rustix::process::{Pid, Signal};
 
 use super::census::Census;
-use super::ending::{self, Wake};
+use super::ending;
 use super::options::Part;
+use super::watch::{End, watch};
 use super::{Ended, SupervisorError, SupervisorEvent, SupervisorOptions, own_program, tell};
 
-/// How often the guard asks whether there are too many processes: a few thousand more are made meanwhile at most.
-const TICK: Duration = Duration::from_millis(100);
+/// How much longer than its command's grace the supervisor may take to end when its input has closed.
+const HEED: Duration = Duration::from_secs(2);
 /// Tasks, threads included, that the kernel allows for each process that we allow.
 const TASKS_PER_PROCESS: u64 = 4;
 
@@ -37,10 +37,16 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
         }
     };
     ending::be_urgent();
-    let end = watch(supervisor, options.processes, &woken);
+    let mut census = Census::new(options.processes);
+    let heed = options.grace + HEED;
+    let end = watch(supervisor, rustix::stdio::stdin(), heed, &woken, || census.excess());
+    if matches!(end, End::Seen(_)) {
+        // Before the others, whose end by a signal it would tell as if that were the reason.
+        let _ = rustix::process::kill_process(supervisor, Signal::KILL);
+    }
     ending::end_all(Instant::now(), &woken, &Group::at(inner.group.clone()));
     ending::clear_up(&inner);
-    match end.reason() {
+    match reason(&end, options.processes) {
         None => Ok(()),
         Some(reason) => {
             let reason = Some(reason);
@@ -50,45 +56,17 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
     }
 }
 
-/// How the guard's watch ended.
-enum End {
-    Supervisor(WaitStatus),
-    TooMany { processes: usize, allowed: u32 },
-}
-
-impl End {
-    /// What nobody else has told.
-    fn reason(&self) -> Option<String> {
-        match self {
-            Self::Supervisor(status) => {
-                let signal = status.terminating_signal()?;
-                Some(format!("a stop by assay, because its supervisor was killed by signal {signal}"))
-            }
-            Self::TooMany { processes, allowed } => Some(format!(
-                "a stop by assay, because it had become {processes} processes, of which {allowed} are allowed"
-            )),
+/// What nobody else has told of an end; `allowed` is how many processes are.
+fn reason(end: &End<usize>, allowed: u32) -> Option<String> {
+    match end {
+        End::Child(status) => {
+            let signal = status.terminating_signal()?;
+            Some(format!("a stop by assay, because its supervisor was killed by signal {signal}"))
         }
-    }
-}
-
-fn watch(supervisor: Pid, allowed: u32, woken: &Receiver<Wake>) -> End {
-    let mut census = Census::new(allowed);
-    loop {
-        match woken.recv_timeout(TICK) {
-            Ok(Wake::Terminate) => {
-                // Not reaped yet, so the number is still the supervisor's.
-                let _ = rustix::process::kill_process(supervisor, Signal::TERM);
-            }
-            Ok(Wake::Child) => {
-                if let Some(status) = ending::reap(supervisor) {
-                    return End::Supervisor(status);
-                }
-            }
-            Ok(Wake::Kill) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
-        }
-        if let Some(processes) = census.excess() {
-            return End::TooMany { processes, allowed };
-        }
+        End::Seen(processes) => Some(format!(
+            "a stop by assay, because it had become {processes} processes, of which {allowed} are allowed"
+        )),
+        // Nobody is left to be told.
+        End::Unheeded => None,
     }
 }

@@ -23,10 +23,12 @@ mod census;
 mod client;
 mod ending;
 mod guard;
+pub(crate) mod keeping;
 mod launch;
 mod log;
 mod options;
 mod supervise;
+mod watch;
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -231,6 +231,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
             command: run,
             stack_arguments: Vec::new(),
             tls_arguments: None,
+            http2: Vec::new(),
             queue_per_worker: false,
             ready_timeout_s: READY_TIMEOUT_S,
             ready_path: None,

@@ -286,6 +286,8 @@ mod tests {
         };
         for (bytes, class) in [
             (answer(500, "hello"), ErrorClass::UnexpectedStatus),
+            (answer(502, "hello"), ErrorClass::BadGateway),
+            (answer(504, "hello"), ErrorClass::BadGateway),
             (answer(200, "hellO"), ErrorClass::WrongBody),
             (answer(200, "hello!"), ErrorClass::WrongLength),
             (answer(200, ""), ErrorClass::WrongLength),

@@ -1,8 +1,10 @@
 //! The head of an answer: its fields checked (RFC 9113 §8.2, §8.3.2), and the few that matter kept.
 
 use assay_h2::Connection;
+use assay_h2::field::is_of_connection;
 use assay_model::load::ErrorClass;
 
+use super::call::Call;
 use crate::judge::Judge;
 
 /// Blocks remembered per connection: an answer's head mostly equals the one before.
@@ -46,15 +48,18 @@ impl Memory {
         kind: u32,
         block: &[u8],
         judge: &Judge,
+        mut call: Option<&mut Call>,
     ) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
         let version = connection.table_version();
         let is_same = |k: &&Known| k.kind == kind && k.version == version && *k.block == *block;
         if let Some(known) = self.0.iter().find(is_same) {
+            call.iter_mut().for_each(|call| call.recall());
             return Ok(Ok(known.facts));
         }
-        let facts = read(connection, block, judge)?;
+        let facts = read(connection, block, judge, call.as_deref_mut())?;
         if let Ok(facts) = facts
             && facts.fault.is_none()
+            && call.is_none_or(|call| call.is_usual())
             && connection.table_version() == version
         {
             self.learn(Known { kind, version, block: block.into(), facts });
@@ -74,22 +79,30 @@ fn read(
     connection: &mut Connection,
     block: &[u8],
     judge: &Judge,
+    mut call: Option<&mut Call>,
 ) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
     let mut head = Head::default();
-    let fits = connection.decode(block, |name, value| head.note(name, value))?;
+    let fits = connection.decode(block, |name, value| {
+        head.note(name, value);
+        call.iter_mut().for_each(|call| call.note(name, value));
+    })?;
     Ok(head.settle(fits, judge))
 }
 
-/// Reads trailers, of which nothing matters but that they are some.
+/// Reads trailers. Nothing in them matters but that they are some, and to a call how it ended.
 ///
 /// # Errors
 /// The outer one ends the connection, the inner one this stream.
 pub(super) fn read_trailers(
     connection: &mut Connection,
     block: &[u8],
+    mut call: Option<&mut Call>,
 ) -> Result<Result<(), Malformed>, assay_h2::ConnectionError> {
     let mut fault = None;
-    connection.decode(block, |name, _| fault = fault.or(fault_of_name(name)))?;
+    connection.decode(block, |name, value| {
+        fault = fault.or(fault_of_name(name));
+        call.iter_mut().for_each(|call| call.note(name, value));
+    })?;
     Ok(fault.map_or(Ok(()), Err))
 }
 
@@ -160,9 +173,7 @@ impl Head {
 /// What is wrong with the name of a field in an answer (RFC 9113 §8.2, §8.2.2, §8.3).
 fn fault_of_name(name: &[u8]) -> Option<Malformed> {
     match name {
-        b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
-            Some(Malformed("a field that belongs to a connection of HTTP/1.1"))
-        }
+        _ if is_of_connection(name) => Some(Malformed("a field that belongs to a connection of HTTP/1.1")),
         [] => Some(Malformed("a field without a name")),
         [b':', ..] => Some(Malformed("a pseudo-field that no answer has")),
         _ if name.iter().any(|b| b.is_ascii_uppercase() || *b <= b' ' || *b >= 0x7f || *b == b':') => {

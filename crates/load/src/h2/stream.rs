@@ -8,6 +8,7 @@ use assay_h2::{Code, Connection, ConnectionError, Event, Why};
 use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
+use super::call::Call;
 use super::head::{HeadFacts, Malformed, Memory, read_trailers};
 use crate::inspection::Inspection;
 use crate::protocol::End;
@@ -27,6 +28,8 @@ pub(super) struct Streams {
     next: u32,
     /// Answers under inspection, by place.
     inspections: Vec<Inspection>,
+    /// What gRPC knows of them, by place too; empty where nothing is called.
+    calls: Vec<Call>,
     /// Streams that have ended and have not been told of.
     ended: VecDeque<(u16, End)>,
     memory: Memory,
@@ -65,12 +68,14 @@ pub(super) struct Scene<'s> {
 }
 
 impl Streams {
-    pub(super) fn new(depth: usize) -> Self {
+    pub(super) fn new(depth: usize, is_called: bool) -> Self {
+        let calls = if is_called { depth } else { 0 };
         Self {
             open: VecDeque::with_capacity(depth),
             free: (0..depth as u16).rev().collect(),
             next: 1,
             inspections: (0..depth).map(|_| Inspection::default()).collect(),
+            calls: (0..calls).map(|_| Call::default()).collect(),
             ended: VecDeque::new(),
             memory: Memory::default(),
             closing: false,
@@ -82,6 +87,9 @@ impl Streams {
     pub(super) fn open(&mut self, window: u32, is_sent: bool) -> (u32, u16) {
         let (id, place) = (self.next, self.free.pop().unwrap_or_default());
         let send_window = i64::from(window);
+        if let Some(call) = self.calls.get_mut(place as usize) {
+            call.begin_anew();
+        }
         self.open.push_back(Stream { id, place, head: None, send_window, is_sent, taken: 0 });
         self.next += 2;
         // RFC 9113 §5.1.1: numbers are used up once, then another connection is needed.
@@ -198,8 +206,9 @@ impl Streams {
         };
         let stream = &mut self.open[at];
         let flight = &mut scene.row[stream.place as usize];
+        let call = self.calls.get_mut(stream.place as usize);
         if stream.head.is_some() {
-            let trailers = read_trailers(scene.connection, block)?;
+            let trailers = read_trailers(scene.connection, block, call)?;
             return match (trailers, end_stream) {
                 (Ok(()), true) => self.conclude(at, scene),
                 (Ok(()), false) => self.malform(at, Malformed("trailers that do not end the stream"), scene),
@@ -210,7 +219,7 @@ impl Streams {
             flight.first_byte = scene.now;
         }
         let judge = scene.traffic.judge(flight);
-        let facts = match self.memory.read(scene.connection, flight.kind, block, judge)? {
+        let facts = match self.memory.read(scene.connection, flight.kind, block, judge, call)? {
             Ok(facts) if (100..200).contains(&facts.status) => {
                 let is_wrong = end_stream || facts.status == 101;
                 return if is_wrong {
@@ -249,7 +258,11 @@ impl Streams {
             stream.taken = 0;
         }
         let judge = scene.traffic.judge(&scene.row[stream.place as usize]);
-        self.inspections[stream.place as usize].take(judge, data, end_stream);
+        let inspection = &mut self.inspections[stream.place as usize];
+        match self.calls.get_mut(stream.place as usize) {
+            Some(call) => call.take(data, inspection, judge),
+            None => inspection.take(judge, data, end_stream),
+        }
         if end_stream { self.conclude(at, scene) } else { Ok(()) }
     }
 
@@ -260,11 +273,17 @@ impl Streams {
         let (id, place, is_sent) = (stream.id, stream.place, stream.is_sent);
         let flight = &scene.row[place as usize];
         let inspection = &mut self.inspections[place as usize];
+        let call = self.calls.get(place as usize);
         let announced = stream.head.and_then(|head| head.length);
-        if announced.is_some_and(|length| length != inspection.received()) {
+        let received = call.map_or(inspection.received(), Call::received);
+        if announced.is_some_and(|length| length != received) {
             return self.malform(at, Malformed("a body of another length than its content-length"), scene);
         }
-        let end = End::Answered(inspection.conclude(scene.traffic.judge(flight)));
+        let judge = scene.traffic.judge(flight);
+        let end = match call {
+            Some(call) => call.end(inspection, judge),
+            None => End::Answered(inspection.conclude(judge)),
+        };
         if !is_sent {
             // RFC 9113 §8.1: it is answered, so the rest of the request is not wanted.
             write_reset(id, Code::NoError.number(), scene.connection.out());
@@ -278,7 +297,11 @@ impl Streams {
     fn take_reset(&mut self, id: u32, code: Code) -> Result<(), ConnectionError> {
         match self.find(id) {
             Some(at) if code == Code::RefusedStream => self.end(at, End::Returned),
-            Some(at) => self.end(at, End::Failed(ErrorClass::StreamReset)),
+            Some(at) => {
+                let call = self.calls.get(self.open[at].place as usize);
+                let end = call.map_or(End::Failed(ErrorClass::StreamReset), |call| call.reset(code));
+                self.end(at, end);
+            }
             None => return self.check_opened(id),
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! A session that speaks HTTP/2, with the server's end by hand.
 
+mod calls;
+
 use super::*;
 use crate::arrivals::Closed;
 use crate::plan::{Http, Reuse};
@@ -29,15 +31,23 @@ impl Both {
         let expect = Expect { body: Some("ok".into()), ..Expect::default() };
         let (method, path, headers) = ("PUT".into(), "/".into(), Vec::new());
         let kind = RequestKind { weight: 1, method, path, headers, body: body.map(str::to_owned), expect };
+        Self::asking(kind, false, theirs)
+    }
+
+    /// Requests of this kind, or calls of gRPC.
+    fn asking(kind: RequestKind, grpc: bool, theirs: Settings) -> Self {
         let plan = LoadPlan {
             http: Http::Two,
+            grpc,
             pipeline: 4,
             ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
         };
+        plan.check().unwrap();
         let (protocol, random) = (Http2::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
         let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
         let numbers = |kind| protocol.numbers(kind);
         let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, random).unwrap();
+        let traffic = if grpc { traffic.of_messages() } else { traffic };
         let recorder = Recorder::new(false, Nanos(1_000_000));
         let schedule = Schedule::new(Closed);
         let mut session = Session::new(1, protocol, Reuse::Always, TIMEOUT, schedule, recorder, traffic);

@@ -3,10 +3,13 @@
 use assay_http::coding::{CodingError, gunzip};
 use assay_model::error_class::ErrorClass;
 use assay_model::html::Page;
+use assay_model::message;
 use assay_model::shape::Shape;
-use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::template::{Draw, Numbers, Template};
 use assay_model::workload::{BadRequest, Coding, RequestKind};
 use serde_json::Value;
+
+use crate::writing::Writing;
 
 /// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
 pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
@@ -44,6 +47,7 @@ pub(crate) struct Accepted(Vec<Box<[u8]>>);
 pub(crate) struct Echo {
     template: Template,
     numbers: Numbers,
+    writing: Writing,
     /// The request that `text` answers.
     draw: Draw,
     text: Vec<u8>,
@@ -79,9 +83,28 @@ impl BodyRule {
         let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
         let template = numbers.read_answer(body).map_err(bad)?;
         let is_fixed = template.is_fixed();
-        let mut echo = Echo { template, numbers, draw: Draw::default(), text: Vec::new() };
+        let (writing, draw) = (Writing::Plain, Draw::default());
+        let mut echo = Echo { template, numbers, writing, draw, text: Vec::new() };
         echo.turn_to(Draw::default());
         Ok(if is_fixed { Self::Exact(echo.text.into()) } else { Self::Echo(Box::new(echo)) })
+    }
+
+    /// The rule where bodies are messages of Protocol Buffers and the expected one is written as their text.
+    pub(super) fn of_messages(self) -> Self {
+        match self {
+            Self::Exact(written) => {
+                let mut bytes = Vec::new();
+                // Whether it stands for a message was asked when the plan was checked.
+                drop(message::encode(&String::from_utf8_lossy(&written), &mut bytes));
+                Self::Exact(bytes.into())
+            }
+            Self::Echo(echo) => {
+                let mut echo = Echo { writing: Writing::Message, ..*echo };
+                echo.turn_to(echo.draw);
+                Self::Echo(Box::new(echo))
+            }
+            other => other,
+        }
     }
 
     /// Turns to the answer to this request.
@@ -179,7 +202,7 @@ impl Echo {
     fn turn_to(&mut self, draw: Draw) {
         self.draw = draw;
         self.text.clear();
-        self.template.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, &mut self.text));
+        self.writing.write(&self.template, &self.numbers, draw, &mut self.text);
     }
 }
 

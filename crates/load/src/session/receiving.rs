@@ -88,6 +88,10 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 return Fate::Abort;
             }
             End::Malformed(why) => self.failed(&flight, ErrorClass::Parse, why, bytes, now),
+            End::Wrong(class, words) => {
+                self.slots[index as usize].answered = true;
+                self.failed(&flight, class, &words, bytes, now);
+            }
             End::Failed(class) => self.failed(&flight, class, "without an answer", bytes, now),
             End::Returned => {
                 self.recorder.returned(&flight, now);

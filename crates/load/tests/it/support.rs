@@ -1,9 +1,9 @@
 //! A small HTTP server with programmed behaviour that keeps its own counts, and plans to put load on it.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -49,30 +49,22 @@ pub(crate) struct Server {
 
 struct Inner {
     behaviour: Box<Behaviour>,
-    /// How long a connection may be idle.
-    patience: Option<Duration>,
     requests: AtomicU64,
     connections: AtomicU64,
+    /// Every connection that was not hung up; those that are over are gone.
+    open: Mutex<Vec<Weak<TcpStream>>>,
     stopped: AtomicBool,
     paths: Mutex<Vec<String>>,
 }
 
 impl Server {
     pub(crate) fn start(behaviour: impl Fn(&Seen) -> Act + Send + Sync + 'static) -> Self {
-        Self::with_patience(None, behaviour)
-    }
-
-    /// A server that ends connections which are idle for so long.
-    pub(crate) fn with_patience(
-        patience: Option<Duration>,
-        behaviour: impl Fn(&Seen) -> Act + Send + Sync + 'static,
-    ) -> Self {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let inner = Arc::new(Inner {
             behaviour: Box::new(behaviour),
-            patience,
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            open: Mutex::default(),
             stopped: AtomicBool::new(false),
             paths: Mutex::default(),
         });
@@ -80,8 +72,10 @@ impl Server {
         thread::spawn(move || {
             while let Ok((stream, _)) = accepting.accept() {
                 counting.connections.fetch_add(1, SeqCst);
+                let stream = Arc::new(stream);
+                counting.open.lock().unwrap().push(Arc::downgrade(&stream));
                 let (inner, listener) = (Arc::clone(&counting), Arc::clone(&accepting));
-                thread::spawn(move || inner.serve(stream, &listener));
+                thread::spawn(move || inner.serve(&stream, &listener));
             }
         });
         Self { address: listener.local_addr().unwrap(), listener, inner }
@@ -93,6 +87,13 @@ impl Server {
 
     pub(crate) fn connections(&self) -> u64 {
         self.inner.connections.load(SeqCst)
+    }
+
+    /// Ends all connections, as a server does that finds them idle for too long.
+    pub(crate) fn hang_up(&self) {
+        for stream in self.inner.open.lock().unwrap().drain(..).filter_map(|stream| stream.upgrade()) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     pub(crate) fn paths(&self) -> Vec<String> {
@@ -108,9 +109,8 @@ impl Drop for Server {
 }
 
 impl Inner {
-    fn serve(&self, mut stream: TcpStream, listener: &TcpListener) {
+    fn serve(&self, mut stream: &TcpStream, listener: &TcpListener) {
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(self.patience).unwrap();
         let mut bytes = Vec::new();
         while let Some(text) = next_request(&mut stream, &mut bytes) {
             let number = self.requests.fetch_add(1, SeqCst);
@@ -123,7 +123,7 @@ impl Inner {
     }
 
     /// `None` when the connection is over.
-    fn perform(&self, act: Act, stream: &mut TcpStream, listener: &TcpListener) -> Option<()> {
+    fn perform(&self, act: Act, stream: &mut &TcpStream, listener: &TcpListener) -> Option<()> {
         match act {
             Act::Answer(bytes) => stream.write_all(&bytes).ok(),
             Act::Trickle(bytes) => bytes.chunks(1).try_for_each(|byte| stream.write_all(byte)).ok(),
@@ -134,7 +134,7 @@ impl Inner {
             Act::End(bytes) => stream.write_all(&bytes).ok().and(None),
             Act::Reset(bytes) => {
                 stream.write_all(&bytes).ok()?;
-                rustix::net::sockopt::set_socket_linger(&*stream, Some(Duration::ZERO)).ok().and(None)
+                rustix::net::sockopt::set_socket_linger(*stream, Some(Duration::ZERO)).ok().and(None)
             }
             Act::Stall(bytes) => {
                 stream.write_all(&bytes).ok()?;
@@ -155,7 +155,7 @@ fn refuse(listener: &TcpListener) {
 }
 
 /// Reads the next request with its body; `None` when there is none. `bytes` keeps what came beyond it.
-fn next_request(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<String> {
+fn next_request(stream: &mut &TcpStream, bytes: &mut Vec<u8>) -> Option<String> {
     loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&bytes[..end]).into_owned();

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::support::{Act, Server, hello, plan};
-use assay_load::{LoadError, LoadPlan, News, WindowOrder, run_windows};
+use crate::support::{self, Act, Server, hello};
+use assay_load::{LoadError, LoadPlan, News, Span, WindowOrder, run_windows};
 use assay_model::check::CheckOutcome;
 use assay_model::load::{LoadReport, LoadTurn};
 use assay_model::rule::Rule;
@@ -15,15 +15,20 @@ use assay_stats::Histogram;
 
 const TURNS: usize = 4;
 
-fn order() -> WindowOrder {
-    WindowOrder { settle: Nanos::from_millis(50), length: Nanos::from_millis(40) }
+/// A plan whose windows have the lengths of their orders.
+fn plan(server: &Server, requests: u64) -> LoadPlan {
+    LoadPlan { span: Span::Time(Nanos::MAX), ..support::plan(server, requests) }
 }
 
-/// Measures [`TURNS`] windows with a rest before each.
-fn measure(plan: &LoadPlan, rest: Duration) -> Result<(LoadReport, Vec<LoadTurn>), LoadError> {
+fn order() -> WindowOrder {
+    WindowOrder { settle: Nanos::from_millis(50), length: Nanos::from_millis(40), start: None }
+}
+
+/// Measures [`TURNS`] windows; `between` is done before each.
+fn measure(plan: &LoadPlan, between: impl Fn()) -> Result<(LoadReport, Vec<LoadTurn>), LoadError> {
     let turns = RefCell::new(Vec::new());
     let orders = (0..TURNS).map(|_| {
-        sleep(rest);
+        between();
         order()
     });
     let report = run_windows(plan, orders, &AtomicBool::new(false), |news| {
@@ -44,7 +49,7 @@ fn the_books_of_all_windows_together_are_the_servers() {
     for threads in [1, 2] {
         let (before, connections) = (server.requests(), server.connections());
         let plan = slices(LoadPlan { connections: 5, cpus: vec![0; threads], ..plan(&server, 1) });
-        let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
+        let (report, turns) = measure(&plan, || ()).expect("report");
         assert_eq!(server.requests() - before, report.books.issued);
         assert_eq!(server.connections() - connections, 5, "they stay open");
         assert_eq!((report.books.ok, report.books.connections_opened), (report.books.issued, 5));
@@ -69,6 +74,29 @@ fn the_books_of_all_windows_together_are_the_servers() {
 }
 
 #[test]
+fn load_without_a_window_counts_in_the_books_alone() {
+    let server = Server::start(|_| Act::Answer(hello()));
+    let plan = slices(LoadPlan { connections: 3, ..plan(&server, 1) });
+    let turns = RefCell::new(Vec::new());
+    let lead_in = WindowOrder { settle: Nanos::from_millis(60), length: Nanos::ZERO, start: None };
+    let report = run_windows(&plan, [lead_in, order()].into_iter(), &AtomicBool::new(false), |news| {
+        if let News::Turn(turn) = news {
+            turns.borrow_mut().push(*turn);
+        }
+    });
+    let (report, turns) = (report.expect("report"), turns.into_inner());
+    assert!(turns[0].answered > 0, "{turns:?}");
+    assert_eq!((turns[0].ok, turns[0].window_ns, turns[0].settle_ns), (0, Nanos::ZERO, lead_in.settle));
+    assert_eq!(report.books.ok, turns[0].answered + turns[1].answered);
+    assert_eq!((report.window.ok, report.series.ok.len()), (turns[1].ok, 4));
+    assert_eq!((report.window_ns, report.warmup_ns), (order().length, order().settle));
+    let objects = |rule: Rule| {
+        report.checks.iter().any(|check| check.rule == rule && check.outcome != CheckOutcome::Pass)
+    };
+    assert!(!objects(Rule::WindowLength) && !objects(Rule::LittlesLaw), "{:?}", report.checks);
+}
+
+#[test]
 fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_next() {
     // Its 16th answer is each connection's last one, and the end comes while nobody listens.
     let server = Server::start(|seen| match seen.number % 16 {
@@ -76,7 +104,7 @@ fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_
         _ => Act::Answer(hello()),
     });
     let plan = slices(LoadPlan { connections: 2, ..plan(&server, 1) });
-    let (report, turns) = measure(&plan, Duration::from_millis(20)).expect("report");
+    let (report, turns) = measure(&plan, || sleep(Duration::from_millis(20))).expect("report");
     assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
     assert_eq!(report.books.issued, report.books.ok + report.books.failed() + report.books.censored);
     assert!(server.connections() > 2);
@@ -84,9 +112,9 @@ fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_
 
 #[test]
 fn connections_that_were_idle_for_too_long_are_all_made_anew_and_no_request_fails() {
-    let server = Server::with_patience(Some(Duration::from_millis(60)), |_| Act::Answer(hello()));
+    let server = Server::start(|_| Act::Answer(hello()));
     let plan = slices(LoadPlan { connections: 8, ..plan(&server, 1) });
-    let (report, turns) = measure(&plan, Duration::from_millis(200)).expect("reachable at every window");
+    let (report, turns) = measure(&plan, || server.hang_up()).expect("reachable at every window");
     assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
     assert_eq!(report.books.failed(), 0, "{:?}", report.books);
     assert!(report.books.connections_opened >= 8 * TURNS as u64, "{:?}", report.books);
@@ -98,7 +126,7 @@ fn what_is_unanswered_at_the_end_of_a_window_does_not_reach_the_next() {
         Server::start(|seen| if seen.number == 10 { Act::Stall(Vec::new()) } else { Act::Answer(hello()) });
     let patience = Nanos::from_millis(50);
     let plan = slices(LoadPlan { connections: 2, drain: patience, ..plan(&server, 1) });
-    let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
+    let (report, turns) = measure(&plan, || ()).expect("report");
     assert_eq!((report.books.censored, report.books.failed()), (1, 0), "{:?}", report.books);
     assert_eq!(report.books.issued, report.books.ok + 1);
     assert_eq!(report.books.connections_opened, 3);
@@ -113,7 +141,7 @@ fn a_server_that_ends_between_windows_is_told() {
     });
     let timeout = Nanos::from_millis(500);
     let plan = slices(LoadPlan { connections: 2, timeout, drain: timeout, ..plan(&server, 1) });
-    match measure(&plan, Duration::ZERO) {
+    match measure(&plan, || ()) {
         Ok((report, _)) => assert!(report.books.failed() + report.books.censored > 0, "{:?}", report.books),
         Err(error) => assert!(matches!(error, LoadError::Unreachable { .. }), "{error}"),
     }

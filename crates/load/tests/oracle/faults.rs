@@ -7,7 +7,8 @@ use assay_serve::stub::{Faults, Program};
 use assay_stats::{Histogram, censored};
 
 use crate::seeds::each;
-use crate::support::{Trial, constant, plan, program};
+use crate::spoken::Spoken;
+use crate::support::{Trial, constant, program};
 
 fn faulty(faults: &str) -> Program {
     Program { faults: faults.parse::<Faults>().unwrap(), ..program("200us") }
@@ -22,7 +23,7 @@ fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
     let timeout = Nanos::from_millis(2_000);
     each(0..30, |seed| {
         for arrival in [constant(1_000.0), Arrival::Closed] {
-            let plan = LoadPlan { timeout, ..plan(50, arrival, 3_000) };
+            let plan = LoadPlan { timeout, ..Spoken::of_turn(seed).plan(50, arrival, 3_000) };
             let run = Trial::new(seed, faulty("never=0.01"), plan).run();
             let lost = run.report.books.errors[&ErrorClass::HeadTimeout];
             // 1 % of 3000 ± 4 σ.
@@ -42,7 +43,7 @@ fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
 fn t9_what_is_unfinished_at_the_end_is_censored() {
     let (span, drain) = (Span::Time(Nanos::from_millis(500)), Nanos::from_millis(200));
     each(0..30, |seed| {
-        let plan = LoadPlan { span, drain, ..plan(50, constant(1_000.0), 1) };
+        let plan = LoadPlan { span, drain, ..Spoken::of_turn(seed).plan(50, constant(1_000.0), 1) };
         let run = Trial::new(seed, faulty("never=0.02"), plan).run();
         assert!(run.report.books.censored > 0);
         assert_eq!(run.report.books.censored, run.counts.never_answered);
@@ -56,7 +57,8 @@ fn t10_each_fault_is_counted_in_its_own_class() {
     let faults = "wrong-byte=0.02,status-500=0.03,reset-in-body=0.04,never=0.002";
     each(0..30, |seed| {
         for arrival in [Arrival::Closed, constant(2_000.0)] {
-            let run = Trial::new(seed, faulty(faults), plan(32, arrival, 3_000)).run();
+            let plan = Spoken::of_turn(seed).plan(32, arrival, 3_000);
+            let run = Trial::new(seed, faulty(faults), plan).run();
             let counts = run.counts;
             for (counted, share) in
                 [(counts.wrong_byte, 0.02), (counts.status_500, 0.03), (counts.reset_in_body, 0.04)]
@@ -64,6 +66,13 @@ fn t10_each_fault_is_counted_in_its_own_class() {
                 assert!((counted as f64 / 3000.0 - share).abs() < 0.015, "{counts:?}");
             }
             assert_eq!(run.report.books.errors.len(), 4, "{:?}", run.report.books);
+            let words = match run.spoken {
+                Spoken::Http1 | Spoken::Http2 => "got status 500",
+                Spoken::WebSocket => "a close frame with code 1011",
+                Spoken::Grpc => "got 13 INTERNAL: as programmed",
+            };
+            let samples = &run.report.samples;
+            assert!(samples.iter().any(|sample| sample.detail.contains(words)), "{samples:?}");
         }
     });
 }
@@ -72,7 +81,8 @@ fn t10_each_fault_is_counted_in_its_own_class() {
 fn t14_the_books_balance_at_any_depth() {
     each(0..30, |seed| {
         for (connections, pipeline) in [(1, 1), (7, 4), (3, 32)] {
-            let plan = LoadPlan { pipeline, ..plan(connections, Arrival::Closed, 1_001) };
+            let plan = Spoken::of_turn(seed).plan(connections, Arrival::Closed, 1_001);
+            let plan = LoadPlan { connections, pipeline, ..plan };
             assert_eq!(Trial::new(seed, faulty("wrong-byte=0.1"), plan).run().report.books.issued, 1_001);
         }
     });

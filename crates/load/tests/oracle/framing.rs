@@ -12,30 +12,33 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::seeds::each;
-use crate::support::{Trial, WAY, get, plan, program, seconds};
+use crate::spoken::Spoken;
+use crate::support::{Trial, WAY, get, program, seconds};
 
 const WITH_BODY: [&str; 8] =
     ["/", "/trickle", "/split", "/fields", "/long-head", "/chunked", "/interim", "/close"];
 
-fn all_right(seed: u64, weather: Weather, kind: RequestKind, n: u64) {
+fn all_right(seed: u64, spoken: Spoken, weather: Weather, kind: RequestKind, n: u64) {
     let path = kind.path.clone();
     // A long head through a small window takes thousands of ways.
-    let plan = LoadPlan { requests: vec![kind], timeout: seconds(600), ..plan(2, Arrival::Closed, n) };
+    let timeout = seconds(600);
+    let plan = LoadPlan { requests: vec![kind], timeout, ..spoken.plan(2, Arrival::Closed, n) };
     let report = Trial { weather, ..Trial::new(seed, program("0s"), plan) }.run().report;
-    assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
+    assert_eq!(report.books.ok, n, "{spoken:?} {path}: {:?} {:?}", report.books, report.samples);
 }
 
 #[test]
 fn t13_every_framing_is_read_right_in_any_weather() {
     each(0..40, |seed| {
         let weather = Weather::rough(&mut ChaCha8Rng::seed_from_u64(seed));
-        for path in WITH_BODY.into_iter().filter(|path| *path != "/long-head" || seed % 8 == 0) {
-            all_right(seed, weather, get(path), 4);
-            all_right(seed, weather, RequestKind { method: "HEAD".into(), ..get(path) }, 4);
+        let spoken = Spoken::HTTP[(seed % 2) as usize];
+        for path in WITH_BODY.into_iter().filter(|path| *path != "/long-head" || seed % 8 < 2) {
+            all_right(seed, spoken, weather, get(path), 4);
+            all_right(seed, spoken, weather, RequestKind { method: "HEAD".into(), ..get(path) }, 4);
         }
         for status in [204, 304] {
             let expect = Expect { status: Some(status), ..Expect::default() };
-            all_right(seed, weather, RequestKind { expect, ..get(&format!("/{status}")) }, 4);
+            all_right(seed, spoken, weather, RequestKind { expect, ..get(&format!("/{status}")) }, 4);
         }
     });
 }
@@ -43,8 +46,11 @@ fn t13_every_framing_is_read_right_in_any_weather() {
 /// A split answer has less than 150 bytes, so each offset comes up, and so does each for its second part.
 #[test]
 fn t13_an_answer_may_be_cut_anywhere() {
-    all_right(0, Weather::still(WAY), get("/split"), 150);
-    all_right(0, Weather::still(WAY), RequestKind { method: "HEAD".into(), ..get("/split") }, 150);
+    for spoken in Spoken::HTTP {
+        all_right(0, spoken, Weather::still(WAY), get("/split"), 150);
+        let head = RequestKind { method: "HEAD".into(), ..get("/split") };
+        all_right(0, spoken, Weather::still(WAY), head, 150);
+    }
 }
 
 #[test]
@@ -55,9 +61,11 @@ fn t13_a_long_body_is_counted_to_the_byte() {
         (Weather { segment_bytes: 2_000, short_receives: 0.2, ..Weather::still(WAY) }, 1_000_003),
     ] {
         let kind = RequestKind { expect: expect.clone(), ..get(&format!("/pattern/{len}")) };
-        let plan = LoadPlan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) };
-        let report = Trial { weather, ..Trial::new(0, program("0s"), plan) }.run().report;
-        assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * len));
+        for spoken in Spoken::HTTP {
+            let plan = LoadPlan { requests: vec![kind.clone()], ..spoken.plan(1, Arrival::Closed, 2) };
+            let report = Trial { weather, ..Trial::new(0, program("0s"), plan) }.run().report;
+            assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * len), "{spoken:?}");
+        }
     }
 }
 

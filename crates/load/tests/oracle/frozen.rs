@@ -6,7 +6,8 @@ use assay_model::units::Nanos;
 use assay_sim::{BEGINNING, Freeze, Weather};
 use assay_stats::Histogram;
 
-use crate::support::{Trial, constant, histogram, plan, program, quantiles, seconds};
+use crate::spoken::Spoken;
+use crate::support::{Trial, constant, histogram, program, quantiles, seconds};
 
 const MS: Nanos = Nanos::from_millis(1);
 
@@ -14,32 +15,36 @@ const MS: Nanos = Nanos::from_millis(1);
 #[test]
 fn t7_a_frozen_server_is_charged_with_everything_that_was_due_meanwhile() {
     let freeze = Freeze { from: BEGINNING + seconds(20), length: seconds(6), every: Nanos::MAX };
-    let mut plan = plan(100, constant(1_000.0), 60_000);
-    plan.timeout = seconds(10);
-    let trial = Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(7, program("0s"), plan) };
-    let run = Trial { frozen: [Some(freeze), None], ..trial }.run();
-    let due = (0..60_000).map(|i| run.first_arrival + Nanos(i * MS.0));
-    let expected = histogram(due.map(|due| freeze.thaws_at(due).map_or(Nanos::ZERO, |thaw| thaw - due)));
-    assert_eq!(run.response(), &expected);
-    quantiles(run.response(), &[(0.95, 3_000.0), (0.99, 5_400.0), (0.999, 5_940.0), (1.0, 6_000.0)]);
-    assert!((run.response().mean().unwrap() / 1e9 - 0.3).abs() < 0.001);
-    assert_eq!(run.outcome(Rule::SendLag), CheckOutcome::Pass, "the generator was always in time");
+    for spoken in Spoken::ALL {
+        let mut plan = spoken.plan(100, constant(1_000.0), 60_000);
+        plan.timeout = seconds(10);
+        let trial = Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(7, program("0s"), plan) };
+        let run = Trial { frozen: [Some(freeze), None], ..trial }.run();
+        let due = (0..60_000).map(|i| run.first_arrival + Nanos(i * MS.0));
+        let expected = histogram(due.map(|due| freeze.thaws_at(due).map_or(Nanos::ZERO, |thaw| thaw - due)));
+        assert_eq!(run.response(), &expected, "{spoken:?}");
+        quantiles(run.response(), &[(0.95, 3_000.0), (0.99, 5_400.0), (0.999, 5_940.0), (1.0, 6_000.0)]);
+        assert!((run.response().mean().unwrap() / 1e9 - 0.3).abs() < 0.001);
+        assert_eq!(run.outcome(Rule::SendLag), CheckOutcome::Pass, "the generator was always in time");
+    }
 }
 
 #[test]
 fn t8_a_frozen_generator_takes_the_blame_itself() {
     let freeze = Freeze { from: BEGINNING + Nanos(500 * MS.0), length: Nanos(100 * MS.0), every: seconds(1) };
-    let plan = plan(1_100, constant(10_000.0), 30_000);
-    let trial = Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(8, program("1ms"), plan) };
-    let run = Trial { frozen: [None, Some(freeze)], ..trial }.run();
-    let awake = |at: Nanos| freeze.thaws_at(at).unwrap_or(at);
-    let due = |i: u64| run.first_arrival + Nanos(100_000 * i);
-    let times = || (0..30_000).map(|i| (due(i), awake(due(i)), awake(awake(due(i)) + MS)));
-    assert_eq!(run.response(), &histogram(times().map(|(due, _, seen)| seen - due)));
-    assert_eq!(run.service, histogram(times().map(|(_, sent, seen)| seen - sent)));
-    // The server is not blamed.
-    quantiles(&run.service, &[(0.99, 1.0)]);
-    let lag = Histogram::from_hdr_base64(run.report.latency.client_lag_hdr.as_ref().unwrap()).unwrap();
-    quantiles(&lag, &[(0.99, 90.0), (1.0, 100.0)]);
-    assert_ne!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
+    for spoken in Spoken::ALL {
+        let plan = spoken.plan(1_100, constant(10_000.0), 30_000);
+        let trial = Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(8, program("1ms"), plan) };
+        let run = Trial { frozen: [None, Some(freeze)], ..trial }.run();
+        let awake = |at: Nanos| freeze.thaws_at(at).unwrap_or(at);
+        let due = |i: u64| run.first_arrival + Nanos(100_000 * i);
+        let times = || (0..30_000).map(|i| (due(i), awake(due(i)), awake(awake(due(i)) + MS)));
+        assert_eq!(run.response(), &histogram(times().map(|(due, _, seen)| seen - due)), "{spoken:?}");
+        assert_eq!(run.service, histogram(times().map(|(_, sent, seen)| seen - sent)));
+        // The server is not blamed.
+        quantiles(&run.service, &[(0.99, 1.0)]);
+        let lag = Histogram::from_hdr_base64(run.report.latency.client_lag_hdr.as_ref().unwrap()).unwrap();
+        quantiles(&lag, &[(0.99, 90.0), (1.0, 100.0)]);
+        assert_ne!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
+    }
 }

@@ -43,6 +43,7 @@ impl Trial {
         let config = Config {
             address: target.ip(),
             port: target.port(),
+            shares_port: false,
             cpus: CpuSet::from_iter([0]),
             stack: Stack::Kernel(EngineKind::Epoll),
             tls: None,

@@ -4,7 +4,8 @@ use assay_model::load::Arrival;
 use assay_serve::stub::{Discipline, Program};
 
 use crate::seeds::each;
-use crate::support::{BOTH_WAYS, Run, Trial, constant, is_mean_of, plan, poisson, program};
+use crate::spoken::Spoken;
+use crate::support::{BOTH_WAYS, Run, Trial, constant, is_mean_of, poisson, program};
 
 /// Runs of each queue.
 const RUNS: u64 = 24;
@@ -28,11 +29,12 @@ impl Theory {
     }
 
     /// Runs a load on a queue, and compares. Both ways through the network are no part of the queue.
-    fn agrees(&self, service: &str, arrival: &Arrival, connections: u32, check: impl Fn(&Run)) {
+    fn agrees(&self, service: &str, arrival: &Arrival, in_flight: u32, check: impl Fn(&Run)) {
         let program = Program { discipline: Discipline::Fifo, ..program(service) };
         let (mut means, mut shares) = (Vec::new(), vec![Vec::new(); self.beyond.len()]);
         each(0..RUNS, |seed| {
-            let run = Trial::new(seed, program.clone(), plan(connections, arrival.clone(), N)).run();
+            let plan = Spoken::of_turn(seed).plan(in_flight, arrival.clone(), N);
+            let run = Trial::new(seed, program.clone(), plan).run();
             run.took_what_was_programmed();
             check(&run);
             let times = run.response.as_ref().unwrap_or(&run.service);
@@ -44,7 +46,7 @@ impl Theory {
         });
         // One seed alone has no error that could be told.
         if means.len() > 1 {
-            let name = format!("{service} {arrival:?} {connections}");
+            let name = format!("{service} {arrival:?} {in_flight}");
             is_mean_of(&name, &means, self.mean_ms, 0.03);
             for (share, &(ms, expected, error)) in shares.iter().zip(&self.beyond) {
                 is_mean_of(&format!("{name}: beyond {ms} ms"), share, expected, error);
@@ -78,15 +80,15 @@ fn t5_queues_show_their_waiting_times() {
 /// A closed loop keeps the one server busy, so its throughput is the server's, and the time of N requests is Erlang distributed.
 #[test]
 fn t6_a_closed_loop_on_a_queue_obeys_littles_law() {
-    for (connections, p99) in [(8, 16.0), (64, 84.1)] {
-        let n = f64::from(connections);
+    for (in_flight, p99) in [(8, 16.0), (64, 84.1)] {
+        let n = f64::from(in_flight);
         // What is on its way is not in the queue.
         let theory = Theory { mean_ms: n - 0.04, beyond: vec![(p99 - 0.04, 0.01, 0.25)] };
-        theory.agrees("exp:1ms", &Arrival::Closed, connections, |run| {
+        theory.agrees("exp:1ms", &Arrival::Closed, in_flight, |run| {
             let rate = run.report.window.ok as f64 / run.report.window_ns.as_secs_f64();
-            let in_flight = rate * run.service.mean().unwrap() / 1e9;
+            let busy = rate * run.service.mean().unwrap() / 1e9;
             // At the end fewer and fewer are left.
-            assert!((in_flight / n - 1.0).abs() < n / N as f64, "{in_flight} of {n} in flight");
+            assert!((busy / n - 1.0).abs() < n / N as f64, "{busy} of {n} in flight");
             assert!((rate / 1000.0 - 1.0).abs() < 4.0 / (N as f64).sqrt(), "{rate}/s");
         });
     }

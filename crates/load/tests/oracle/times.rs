@@ -13,9 +13,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::seeds::each;
-use crate::support::{
-    BOTH_WAYS, Trial, constant, get, histogram, plan, poisson, program, quantiles, seconds,
-};
+use crate::spoken::Spoken;
+use crate::support::{BOTH_WAYS, Trial, constant, histogram, plan, poisson, program, quantiles, seconds};
 
 const MS: Nanos = Nanos::from_millis(1);
 
@@ -35,9 +34,10 @@ fn t1_a_fixed_delay_is_measured_as_it_is() {
     let truth = MS + BOTH_WAYS;
     each(0..60, |seed| {
         for arrival in [constant(10_000.0), poisson(10_000.0)] {
-            let run = Trial::new(seed, program("1ms"), plan(100, arrival, 2_000)).run();
+            let plan = Spoken::of_turn(seed).plan(100, arrival, 2_000);
+            let run = Trial::new(seed, program("1ms"), plan).run();
             let expected = histogram(vec![truth; 2_000]);
-            assert_eq!((run.response(), &run.service), (&expected, &expected));
+            assert_eq!((run.response(), &run.service), (&expected, &expected), "{:?}", run.spoken);
             assert_eq!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
         }
     });
@@ -68,12 +68,16 @@ fn t2_a_stall_is_charged_to_every_request_that_was_due_in_it() {
         ("1ms", [(0.5, 1.0), (0.95, 51.0), (0.99, 91.0), (0.999, 100.0), (1.0, 101.0)], 6.0),
         ("200us", [(0.5, 0.2), (0.95, 50.2), (0.99, 90.2), (0.999, 99.2), (1.0, 100.2)], 5.2),
     ];
-    for (service, distribution, mean) in truths {
+    for (spoken, &(service, distribution, mean)) in Spoken::each_of(&truths) {
         let time: Nanos = service.parse().unwrap();
-        let trial = Trial::new(0, stalling(service), plan(1_100, constant(10_000.0), 30_000));
+        let trial = Trial::new(0, stalling(service), spoken.plan(1_100, constant(10_000.0), 30_000));
         let run = Trial { weather: Weather::still(Nanos::ZERO), ..trial }.run();
         let arrivals = (0..30_000).map(|i| Nanos(100_000 * i));
-        assert_eq!(run.response(), &histogram(arrivals.map(|at| after_stall(at + time) - at)), "{service}");
+        assert_eq!(
+            run.response(),
+            &histogram(arrivals.map(|at| after_stall(at + time) - at)),
+            "{service} {spoken:?}"
+        );
         quantiles(run.response(), &distribution);
         assert!(
             (run.response().mean().unwrap() / 1e6 - mean).abs() < 0.01,
@@ -84,28 +88,30 @@ fn t2_a_stall_is_charged_to_every_request_that_was_due_in_it() {
 
 #[test]
 fn t2_a_loop_that_waits_for_answers_hardly_sees_the_stall_and_we_do_not_claim_it_does() {
-    let run = Trial::new(0, stalling("1ms"), plan(1, Arrival::Closed, 1_500)).run();
-    assert!(run.report.latency.response_hdr.is_none(), "a closed loop has no intended times");
-    assert_eq!(run.service.quantile(0.99), Some((MS + BOTH_WAYS).0));
+    for spoken in Spoken::ALL {
+        let run = Trial::new(0, stalling("1ms"), spoken.plan(1, Arrival::Closed, 1_500)).run();
+        assert!(run.report.latency.response_hdr.is_none(), "a closed loop has no intended times");
+        assert_eq!(run.service.quantile(0.99), Some((MS + BOTH_WAYS).0));
+    }
 }
 
 #[test]
 fn t2c_a_closed_loop_loses_the_throughput_of_the_stall() {
-    for (service, window, rate) in [("1ms", 3, 14_400), ("200us", 1, 72_000)] {
+    let truths = [("1ms", 3, 14_400), ("200us", 1, 72_000)];
+    for (spoken, &(service, window, rate)) in Spoken::each_of(&truths) {
         let span = Span::Time(seconds(window));
-        let plan = LoadPlan { span, ..plan(16, Arrival::Closed, 1) };
+        let plan = LoadPlan { span, ..spoken.plan(16, Arrival::Closed, 1) };
         let run =
             Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(0, stalling(service), plan) }.run();
         // The last of each connection's answers comes at the very end, which belongs to the window no more.
-        assert_eq!(run.report.window.ok, rate * window - 16, "{service}");
+        assert_eq!(run.report.window.ok, rate * window - 16, "{service} {spoken:?}");
     }
 }
 
-/// Ten connections are too few for the stall. What waits for one is not the server's doing, and is told apart from it.
+/// Ten connections, or ten streams of one, are too few for the stall. What waits for one is not the server's doing, and is told apart from it.
 #[test]
 fn t3_waiting_for_a_connection_is_told_apart_from_the_server() {
     let n = 10_000;
-    let run = Trial::new(0, stalling("5ms"), plan(10, constant(1_000.0), n)).run();
     let (mut free, mut times) = (vec![Nanos::ZERO; 10], Vec::new());
     for due in (0..n).map(|i| Nanos(i * MS.0)) {
         let first = free.iter_mut().min().unwrap();
@@ -114,20 +120,25 @@ fn t3_waiting_for_a_connection_is_told_apart_from_the_server() {
         *first = after_stall(sent + Nanos(5 * MS.0)) + BOTH_WAYS;
         times.push((*first - due, *first - sent, sent - due));
     }
-    assert_eq!(run.response(), &histogram(times.iter().map(|times| times.0)));
-    assert_eq!(run.service, histogram(times.iter().map(|times| times.1)));
-    let pool_wait = Histogram::from_hdr_base64(run.report.latency.pool_wait_hdr.as_ref().unwrap()).unwrap();
     let round_trip = |times: Histogram| Histogram::from_hdr_base64(&times.to_hdr_base64().unwrap()).unwrap();
-    assert_eq!(pool_wait, round_trip(histogram(times.iter().map(|times| times.2))));
-    assert!((run.service.mean().unwrap() / 1e6 - 5.97).abs() < 0.06, "{:?}", run.service.mean());
-    quantiles(&run.service, &[(0.5, 5.04), (0.9, 5.04)]);
+    for spoken in Spoken::ALL {
+        let run = Trial::new(0, stalling("5ms"), spoken.plan(10, constant(1_000.0), n)).run();
+        assert_eq!(run.response(), &histogram(times.iter().map(|times| times.0)), "{spoken:?}");
+        assert_eq!(run.service, histogram(times.iter().map(|times| times.1)), "{spoken:?}");
+        let pool_wait = run.report.latency.pool_wait_hdr.as_ref().unwrap();
+        let expected = round_trip(histogram(times.iter().map(|times| times.2)));
+        assert_eq!(Histogram::from_hdr_base64(pool_wait).unwrap(), expected, "{spoken:?}");
+        assert!((run.service.mean().unwrap() / 1e6 - 5.97).abs() < 0.06, "{:?}", run.service.mean());
+        quantiles(&run.service, &[(0.5, 5.04), (0.9, 5.04)]);
+    }
 }
 
 #[test]
 fn t4_the_slow_mode_of_a_bimodal_server_stays_one_in_a_hundred() {
     let (n, mut slow, mut all) = (2_000, 0, 0);
-    each(0..30, |seed| {
-        let run = Trial::new(seed, program("mix:1ms*99,100ms*1"), plan(200, poisson(2_000.0), n)).run();
+    each(0..32, |seed| {
+        let plan = Spoken::of_turn(seed).plan(200, poisson(2_000.0), n);
+        let run = Trial::new(seed, program("mix:1ms*99,100ms*1"), plan).run();
         run.took_what_was_programmed();
         assert_eq!(run.response().sum(), run.service.sum(), "nobody waits");
         let beyond = run.counts.programmed_ns - n * MS.0;
@@ -143,7 +154,9 @@ fn t4_the_slow_mode_of_a_bimodal_server_stays_one_in_a_hundred() {
 fn t11_a_mix_is_drawn_per_request() {
     let (n, mut slow, mut all) = (2_000, 0, 0);
     each(0..30, |seed| {
-        let plan = LoadPlan { requests: vec![get("/1ms"), get("/10ms")], ..plan(64, Arrival::Closed, n) };
+        let spoken = Spoken::WITH_PATHS[(seed % 3) as usize];
+        let requests = ["/1ms", "/10ms"].map(|path| spoken.request(path)).to_vec();
+        let plan = LoadPlan { requests, ..spoken.plan(64, Arrival::Closed, n) };
         let run = Trial::new(seed, program("1s"), plan).run();
         run.took_what_was_programmed();
         let beyond = run.counts.programmed_ns - n * MS.0;
@@ -180,15 +193,15 @@ fn t12_arrivals_are_as_many_and_as_even_as_they_should_be() {
 #[test]
 fn t12_what_was_due_in_the_window_is_what_arrives() {
     let span = Span::Time(seconds(1));
-    let even = LoadPlan { span, ..plan(100, constant(10_000.0), 1) };
-    let counts = Trial::new(0, program("0s"), even).run().counts;
-    assert_eq!(
-        (counts.requests, counts.gap_ns, counts.gap_variation()),
-        (10_000, 9_999 * 100_000, Some(0.0))
-    );
+    for spoken in Spoken::ALL {
+        let even = LoadPlan { span, ..spoken.plan(100, constant(10_000.0), 1) };
+        let counts = Trial::new(0, program("0s"), even).run().counts;
+        let gaps = (counts.requests, counts.gap_ns, counts.gap_variation());
+        assert_eq!(gaps, (10_000, 9_999 * 100_000, Some(0.0)), "{spoken:?}");
+    }
     let mut variations = Vec::new();
     each(0..20, |seed| {
-        let uneven = LoadPlan { span, ..plan(100, poisson(10_000.0), 1) };
+        let uneven = LoadPlan { span, ..Spoken::of_turn(seed).plan(100, poisson(10_000.0), 1) };
         let counts = Trial::new(seed, program("0s"), uneven).run().counts;
         assert!(counts.requests.abs_diff(10_000) <= 4 * 100, "{counts:?}");
         variations.push(counts.gap_variation().unwrap());

@@ -64,6 +64,13 @@ pub enum Busiest {
         /// Share of a CPU that it used.
         share: f64,
     },
+    /// The upstream of a proxy.
+    Upstream {
+        /// Share of what it could have of its CPUs that it used.
+        share: f64,
+        /// Whether the generator took its part of them.
+        beside_generator: bool,
+    },
     /// The link.
     Link {
         /// Its name.
@@ -89,6 +96,8 @@ pub enum LimitedBy {
     Both,
     /// Neither was, but the database's CPUs, or one of its processes.
     Database,
+    /// Neither was, but the CPUs of the upstream behind a proxy.
+    Upstream,
     /// The link carried all that it can in a direction: the server could do more.
     Link,
     /// Neither was, because too few requests were in flight.

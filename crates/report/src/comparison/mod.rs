@@ -15,7 +15,9 @@ use crate::{ReportError, foreign, notes};
 
 pub use junit::junit;
 pub use markdown::markdown;
+pub(crate) use sentence::{foremost, since};
 pub use terminal::render;
+pub(crate) use words::{caveats_in_words, figures, legend};
 
 /// The comparison as a JSON document (`schemas/comparison.json`).
 ///

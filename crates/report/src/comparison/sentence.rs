@@ -15,18 +15,31 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
 
 fn sentence(row: &Row) -> String {
     let (base, new) = (&row.base.contender, &row.new.contender);
-    let (base, new) = match base == new {
-        true => (format!("{}:{base}", row.base.run), format!("{}:{new}", row.new.run)),
-        false => (base.clone(), new.clone()),
-    };
+    match base == new {
+        true => worded(row, &format!("{}:{base}", row.base.run), &format!("{}:{new}", row.new.run)),
+        false => worded(row, base, new),
+    }
+}
+
+/// `nginx is 2.1 % slower than before [1.4 … 2.8 %]`: a row whose base is the same contender in an earlier run.
+pub(crate) fn since(row: &Row) -> String {
+    worded(row, "before", &row.new.contender)
+}
+
+/// The change that tells most of a row: that of throughput, or at a given rate of the tail. `None` where none is told.
+pub(crate) fn foremost(row: &Row) -> Option<&Change> {
+    let of =
+        |metric: Metric| row.changes.iter().find(|change| change.metric == metric && change.ratio.is_some());
+    let is_told = row.withheld.is_none();
+    is_told.then(|| of(Metric::Rps).or_else(|| of(Metric::P99)).or_else(|| of(Metric::P50))).flatten()
+}
+
+fn worded(row: &Row, base: &str, new: &str) -> String {
     if let Some(reason) = &row.withheld {
         return format!("cannot tell whether {new} differs from {base}: {}", crate::words::withheld(reason));
     }
-    // What tells most of a cell: throughput, or at a given rate the tail.
-    let of =
-        |metric: Metric| row.changes.iter().find(|change| change.metric == metric && change.ratio.is_some());
-    match of(Metric::Rps).or_else(|| of(Metric::P99)).or_else(|| of(Metric::P50)) {
-        Some(change) => told(row, change, &base, &new),
+    match foremost(row) {
+        Some(change) => told(row, change, base, new),
         None => format!("cannot tell whether {new} differs from {base}: too few rounds tell of both"),
     }
 }

@@ -15,7 +15,7 @@ const NOT_SHOWN: &str = "?";
 pub(super) const HEADS: [&str; 6] = ["figure", "base", "new", "change", "interval", ""];
 
 /// One change as six texts: figure, base, new, change, interval, verdict.
-pub(super) fn figures(row: &Row, change: &Change) -> [String; 6] {
+pub(crate) fn figures(row: &Row, change: &Change) -> [String; 6] {
     let value = |value: Option<f64>| match (change.metric, value) {
         (_, None) => "–".to_owned(),
         (Metric::Rps, Some(value)) => format::rate(value),
@@ -80,7 +80,7 @@ pub(super) fn title(row: &Row) -> String {
 }
 
 /// How to read the tables; nothing where nothing was compared.
-pub(super) fn legend(comparison: &Comparison) -> Option<String> {
+pub(crate) fn legend(comparison: &Comparison) -> Option<String> {
     let pairing = match comparison.pairing {
         Pairing::Rounds => "compared within rounds",
         Pairing::Runs => "means of different runs compared",
@@ -188,4 +188,10 @@ pub(super) fn caveat(caveat: &Check) -> (&'static str, String) {
     };
     let remedy = crate::words::remedy(caveat).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
     (label, format!("{}{remedy}", crate::words::evidence(caveat)))
+}
+
+/// All caveats as sentences, those first that come before all figures.
+pub(crate) fn caveats_in_words(comparison: &Comparison) -> Vec<String> {
+    let (first, others) = caveats(comparison);
+    first.into_iter().chain(others).map(|of| caveat(of).1).collect()
 }

@@ -1,6 +1,7 @@
 //! Every window as a row of a table for a spreadsheet, raw.
 
 use assay_model::experiment::Cell;
+use assay_model::generator_window::GeneratorWindow;
 use assay_model::load::{Arrival, StackCounts};
 use assay_model::network::Stack;
 use assay_model::record::{Machine, Measurement, Record, Run};
@@ -10,7 +11,7 @@ use assay_verdict::{Evidence, ServerRun, Window};
 
 use crate::{ReportError, beside, foreign, notes, page};
 
-/// A planned window and what came of it.
+/// A planned window and what came of it, or a window of one of several generators.
 struct Row<'a> {
     record: &'a Record,
     round: u32,
@@ -20,12 +21,14 @@ struct Row<'a> {
     cell: &'a Cell,
     /// Absent when it was not measured.
     window: Option<&'a Window<'a>>,
+    /// Present in a window that ranks nobody, but tells what several generators make of the same server.
+    by: Option<&'a GeneratorWindow>,
 }
 
 /// A column: its heading, and its field where there is something to tell.
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 46] = [
+const COLUMNS: [Column; 55] = [
     ("run", |row| text(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
@@ -36,11 +39,13 @@ const COLUMNS: [Column; 46] = [
     ("connections", |row| told(row.cell.connections)),
     ("pipeline", |row| told(row.cell.pipeline)),
     ("load", |row| text(row.cell.offered)),
-    ("offset_ns", |row| told(row.measured()?.offset_ns.0)),
-    ("window_ns", |row| told(row.measured()?.load.window_ns.0)),
-    ("ok", |row| told(row.measured()?.load.window.ok)),
-    ("failed", |row| told(row.measured()?.load.window.errors.values().sum::<u64>())),
-    ("per_second", |row| told(page::per_second(row.measured()?))),
+    ("offset_ns", |row| told(row.of(|by| Some(by.offset_ns.0), |own| own.offset_ns.0)?)),
+    ("window_ns", |row| told(row.of(|by| Some(by.told.as_ref()?.window_ns.0), |own| own.load.window_ns.0)?)),
+    ("ok", |row| told(row.of(|by| Some(by.right()?.0), |own| own.load.window.ok)?)),
+    ("failed", |row| {
+        told(row.of(|by| Some(by.told.as_ref()?.failed), |own| own.load.window.errors.values().sum())?)
+    }),
+    ("per_second", |row| told(row.of(GeneratorWindow::per_second, page::per_second)?)),
     ("offered_per_second", |row| offered_per_second(row.measured()?)),
     ("service_p50_ns", |row| quantile(Some(&row.window?.times.service), 0.5)),
     ("service_p99_ns", |row| quantile(Some(&row.window?.times.service), 0.99)),
@@ -58,11 +63,17 @@ const COLUMNS: [Column; 46] = [
     ("server_rss_bytes", |row| told(row.server()?.rss_bytes)),
     ("server_pss_bytes", |row| told(row.server()?.pss_bytes?)),
     ("server_uncounted_processes", |row| told(row.server()?.uncounted_processes)),
+    ("upstream_cpu_ns", |row| told(row.measured()?.upstream.as_ref()?.usage.cpu_ns().0)),
+    ("upstream_requests", |row| told(row.measured()?.upstream.as_ref()?.requests?)),
+    ("straight_p50_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.5)),
+    ("straight_p99_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.99)),
     ("startup_ns", |row| told(row.measured().map(|_| row.run.startup_ns.0)?)),
     ("server_idle_share", |row| told(row.machine()?.server_idle_share)),
-    ("server_other_share", |row| told(row.machine()?.server_other_share)),
+    ("server_other_share", |row| {
+        told(row.of(|by| Some(by.other_share), |own| own.machine.server_other_share)?)
+    }),
     ("server_interrupt_share", |row| told(row.machine()?.server_interrupt_share)),
-    ("steal_share", |row| told(row.machine()?.steal_share)),
+    ("steal_share", |row| told(row.of(|by| Some(by.steal_share), |own| own.machine.steal_share)?)),
     ("cpu_pressure_share", |row| told(row.machine()?.cpu_pressure_share?)),
     ("tcp_retransmits", |row| told(row.kernel()?.tcp_retransmits)),
     ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
@@ -74,6 +85,11 @@ const COLUMNS: [Column; 46] = [
     ("rules_applicable", |row| told(row.conformance()?.score().applicable)),
     ("rules_broken", rules_broken),
     ("published_per_second", published_per_second),
+    ("generator", |row| text(row.by?.generator)),
+    ("server_counted", |row| told(row.by?.server_counted?)),
+    ("generator_cpu_ns", |row| told(row.by?.cpu_ns?.0)),
+    ("told_p50_ns", |row| told(row.by?.told.as_ref()?.percentile(0.5)?.0)),
+    ("told_p99_ns", |row| told(row.by?.told.as_ref()?.percentile(0.99)?.0)),
 ];
 
 /// An end of the wire: how its columns' headings begin, and the counters of its own stack.
@@ -105,7 +121,12 @@ const COUNTERS: [Counter; 13] = [
 
 /// One row per contender (a control counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a
 /// row too, with the reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the
-/// contender does; `published_per_second` is the figure of the work that the experiment repeats.
+/// contender does; `upstream_…` is of what is behind a proxy, and `straight_…` the response times of the window that went past the
+/// proxy; `published_per_second` is the figure of the work that the experiment repeats.
+///
+/// Windows in which several generators loaded a server are rows, too, behind those of the life that they belong to. They rank
+/// nobody: `generator` is filled in them and in no others, `ok` is the server's own count where there is one (`server_counted`), and
+/// `told_…` is what the generator says of its times.
 ///
 /// `tcp_retransmits` and `listen_overflows` are the kernel's counters and empty where a user-space stack worked, of which the
 /// kernel sees no segment; `server_stack_…` and `generator_stack_…` are that stack's own, of either end, and empty where the
@@ -118,12 +139,14 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
     let evidence = Evidence::of(record)?;
     for (round, server_runs) in record.rounds.iter().zip(&evidence.rounds) {
         for (place, ServerRun { run, windows }) in server_runs.iter().enumerate() {
-            let row = |cell, window| Row { record, round: round.index, place, run, cell, window };
+            let row = |cell, window| Row { record, round: round.index, place, run, cell, window, by: None };
             for window in windows {
                 out += &row(&window.measured.cell, Some(window)).line();
             }
             let missing = if run.failure.is_some() { page::missing_cells(record, run) } else { Vec::new() };
             out.extend(missing.iter().map(|cell| row(cell, None).line()));
+            let by_generator = run.by_generator.iter();
+            out.extend(by_generator.map(|by| Row { by: Some(by), ..row(&by.cell, None) }.line()));
         }
     }
     Ok(out)
@@ -148,6 +171,11 @@ impl Row<'_> {
 
     fn measured(&self) -> Option<&Measurement> {
         self.window.map(|window| window.measured)
+    }
+
+    /// What a generator's window tells, else what the planned one does.
+    fn of<T>(&self, by: fn(&GeneratorWindow) -> Option<T>, own: fn(&Measurement) -> T) -> Option<T> {
+        self.by.map_or_else(|| self.measured().map(own), by)
     }
 
     fn server(&self) -> Option<&Usage> {
@@ -196,6 +224,9 @@ fn busiest_thread_share(measured: &Measurement) -> f64 {
 
 /// Why there is no window.
 fn failure(row: &Row<'_>) -> Option<String> {
+    if let Some(by) = row.by {
+        return text(by.failure.as_ref()?);
+    }
     let failure = row.run.failure.as_ref().filter(|_| row.window.is_none())?;
     text(format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason))
 }
@@ -206,5 +237,8 @@ fn rules_broken(row: &Row<'_>) -> Option<String> {
 }
 
 fn published_per_second(row: &Row<'_>) -> Option<String> {
+    if row.by.is_some() {
+        return None;
+    }
     told(beside::published_per_second(&row.record.experiment, &row.run.contender, row.cell)?)
 }

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::curve::{Curve, Durations, curve};
+use super::flame::{Flame, flames};
 use super::window::{is_proper, per_second};
 use crate::words;
 
@@ -56,6 +57,8 @@ pub struct Findings {
     pub samples: Vec<Sample>,
     /// Durations by contender and load.
     pub curves: Vec<Curve>,
+    /// Calls by contender and load, of those that were profiled.
+    pub flames: Vec<Flame>,
 }
 
 /// Pairs of contenders in columns of equal length: a hundred contenders make five thousand pairs.
@@ -142,6 +145,7 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
         latency,
         samples: windows.iter().map(sample).collect(),
         curves: curves(&windows),
+        flames: flames(evidence.record, |cell| at(cell)),
     }
 }
 

@@ -8,12 +8,16 @@ mod counters;
 mod curve;
 mod facts;
 mod findings;
+mod flame;
+mod generators;
 mod schema;
+mod since;
+mod why;
 mod window;
 
 use assay_model::check::Check;
 use assay_model::record::{Entry, Record};
-use assay_model::verdict::{Beside, NoiseFloor, Standing, Verdict};
+use assay_model::verdict::{AddedLatency, Beside, NoiseFloor, ProxyCost, Standing, Verdict};
 use assay_verdict::Evidence;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -23,18 +27,39 @@ pub use self::counters::{EndCounters, StackCounters, ToldCounts};
 pub use self::curve::Curve;
 pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
+pub use self::flame::Flame;
+pub use self::generators::ByGenerator;
+pub use self::since::{Since, SinceRow};
+pub use self::why::{Compared, Explained, Grounds, PartName};
 pub use self::window::{missing_cells, per_second};
 use crate::notes::Warning;
 use crate::protocol::{self, ProtocolComparison};
 use crate::stack::{self, StackComparison};
 use crate::words::{self, sentences};
-use crate::{ReportError, notes};
+use crate::{ReportError, cross_check, notes};
 
 /// Name and version of the format of [`Page`].
 pub const PAGE_SCHEMA: &str = "assay-page/2";
 
 /// Contenders that can be told apart by their colours.
 const LEADERS: usize = 6;
+
+/// A run as a page tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRun<'a> {
+    /// What was measured.
+    pub record: &'a Record,
+    /// What it means.
+    pub verdict: &'a Verdict,
+    /// What changed since the last run of the same experiment, where there was one.
+    pub since: Option<&'a Since>,
+}
+
+impl<'a> From<(&'a Record, &'a Verdict)> for PageRun<'a> {
+    fn from((record, verdict): (&'a Record, &'a Verdict)) -> Self {
+        Self { record, verdict, since: None }
+    }
+}
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -94,6 +119,18 @@ pub struct Head {
     pub stack_counters: Vec<StackCounters>,
     /// What a protocol costs, by pair of protocols; empty where one alone was measured.
     pub protocol_cost: Vec<ProtocolComparison>,
+    /// What several generators say of the same servers, by cell; empty where ours alone loaded them.
+    pub by_generator: Vec<ByGenerator>,
+    /// Generators that were not run, or left cells out, in words, each with its remedy.
+    pub generators_missing: Vec<String>,
+    /// What changed since the last run of the same experiment; absent where there was none.
+    pub since: Option<Since>,
+    /// What proxies cost in throughput, cell by cell; empty where none was measured.
+    pub proxy_cost: Vec<ProxyCost>,
+    /// What proxies add to response times, cell by cell.
+    pub added_latency: Vec<AddedLatency>,
+    /// Where the time of those goes that were profiled, cell by cell; empty where nobody was.
+    pub why: Vec<Explained>,
     /// When each round began, in nanoseconds after the start of the whole run.
     pub round_offsets_ns: Vec<u64>,
     /// Every run that ended early, in order.
@@ -110,16 +147,17 @@ pub struct Head {
     pub leaders: Vec<String>,
 }
 
-/// Works out the data of a page over some runs.
+/// Works out the data of a page over some runs: records with their verdicts, or [`PageRun`]s.
 ///
 /// # Errors
 /// [`ReportError::Unreadable`] when a histogram of a record cannot be read.
-pub fn build(runs: &[(&Record, &Verdict)]) -> Result<Page, ReportError> {
-    let title = match runs {
-        [(record, verdict)] => title(record, verdict),
-        several => several.iter().map(|(record, _)| record.id.as_str()).collect::<Vec<_>>().join(", "),
+pub fn build<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<Page, ReportError> {
+    let runs: Vec<PageRun<'a>> = runs.iter().map(|run| (*run).into()).collect();
+    let title = match runs.as_slice() {
+        [run] => title(run.record, run.verdict),
+        several => several.iter().map(|run| run.record.id.as_str()).collect::<Vec<_>>().join(", "),
     };
-    let runs = runs.iter().map(|(record, verdict)| run_page(record, verdict)).collect::<Result<_, _>>()?;
+    let runs = runs.into_iter().map(run_page).collect::<Result<_, _>>()?;
     Ok(Page { schema: PAGE_SCHEMA, title, runs })
 }
 
@@ -148,7 +186,7 @@ fn leaders(found: &[Findings]) -> Vec<String> {
     standings.filter(ranked).take(LEADERS).map(|standing| standing.contender.clone()).collect()
 }
 
-fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> {
+fn run_page(PageRun { record, verdict, since }: PageRun<'_>) -> Result<RunPage, ReportError> {
     let evidence = Evidence::of(record)?;
     let spots = findings::spots(record);
     let found: Vec<Findings> =
@@ -166,6 +204,12 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         stack_cost: stack::comparisons(record, verdict),
         stack_counters: counters::counters(record, verdict),
         protocol_cost: protocol::comparisons(verdict),
+        by_generator: generators::by_generator(verdict),
+        generators_missing: cross_check::absences(record),
+        since: since.cloned(),
+        proxy_cost: verdict.proxy_cost.clone(),
+        added_latency: verdict.added_latency.clone(),
+        why: verdict.why.iter().map(Explained::of).collect(),
         round_offsets_ns: facts::round_offsets(record),
         failures: facts::failures(record),
         quantiles: curve::LADDER.to_vec(),

@@ -5,6 +5,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Conformance, Earlier};
 use assay_model::record::{Entry, Origin, Record};
 use assay_model::rule::Rule;
+use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
@@ -102,7 +103,11 @@ pub(crate) fn trust_of(
     timing: Option<String>,
     Warnings { warnings, judged }: &Warnings,
 ) {
-    let mut passed: Vec<&Check> = checks.iter().filter(|check| check.outcome == CheckOutcome::Pass).collect();
+    // A rule that all windows together keep may be broken by one contender.
+    let is_kept = |check: &&Check| {
+        check.outcome == CheckOutcome::Pass && warnings.iter().all(|warning| warning.rule != check.rule)
+    };
+    let mut passed: Vec<&Check> = checks.iter().filter(is_kept).collect();
     passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
     let (first, others): (Vec<&Check>, Vec<&Check>) =
         passed.into_iter().partition(|check| FIRST.contains(&check.rule));
@@ -184,10 +189,16 @@ pub(super) fn link(page: &mut Page, record: &Record) {
     }
 }
 
-/// Says when the run is not whole.
+/// Says when the run is not whole, and when it waited.
 pub(super) fn state(page: &mut Page, record: &Record) {
     if let Some(text) = notes::state_in_words(record.state) {
         paragraph(page, "Partial", CAUTION, PLAIN, text);
+        page.line(&[]);
+    }
+    if record.paused_ns > Nanos::ZERO {
+        let told =
+            format!("for {} by hand, which is no part of the budget", format::span(record.paused_ns.0));
+        paragraph(page, "Paused", HEADING, PLAIN, &told);
         page.line(&[]);
     }
 }

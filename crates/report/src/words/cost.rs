@@ -3,7 +3,7 @@
 use assay_model::experiment::Cell;
 use assay_model::verdict::{Call, Interval};
 
-use super::phrases::{count_of, plus_minus};
+use super::phrases::plus_minus;
 
 /// A contender compared with itself at one place.
 pub(super) trait Cost {
@@ -46,10 +46,7 @@ fn comparison<'c, C: Cost + 'c>(costs: impl Iterator<Item = &'c C>) -> Option<St
     known.sort_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate));
     let ((least, low), (greatest, high)) = (known.first()?, known.last()?);
     let (name, Sides { with, without, note }) = (least.contender(), least.sides()?);
-    let place = |cost: &C| {
-        let Cell { workload, connections, .. } = cost.cell();
-        format!("{workload} at {}", count_of(*connections as usize, "connection"))
-    };
+    let place = |cost: &C| format!("{} at {}", cost.cell().workload, cost.cell().connections_in_words());
     if known.len() == 1 {
         let tie = if least.call() == Some(Call::Distinct) { "" } else { "not shown to differ" };
         let mut aside = vec![place(least)];

@@ -35,11 +35,18 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Told { sentence } => sentence.trim_end_matches('.').to_owned(),
         E::RightAnswers { ok } => format!("{} right answers came in the window", format::count(*ok)),
         E::BusiestThread { busy_share } => generator::busiest_thread(*busy_share),
-        E::ThreadWaited { waiting_share, involuntary_switches, beside_database } => {
-            generator::waited(*waiting_share, *involuntary_switches, *beside_database)
+        E::ThreadWaited { waiting_share, involuntary_switches, beside_database, beside_upstream } => {
+            let waited = generator::waited(*waiting_share, *involuntary_switches);
+            let who = [("database", *beside_database), ("upstream", *beside_upstream)];
+            who.iter()
+                .filter(|(_, is_beside)| *is_beside)
+                .fold(waited, |waited, (who, _)| format!("{waited}; the {who} has the same CPUs"))
         }
         E::Failures { ok, errors } => server::failures(*ok, errors),
         E::Unanswered { unanswered, requests } => server::unanswered(*unanswered, *requests),
+        E::Generators { generators, lost, apart_ns, latest, clock_error_ns } => {
+            generator::together(*generators, lost, [*apart_ns, *clock_error_ns], latest)
+        }
         E::SendLag { lag_p99_ns, unknown, apart_share } => generator::lag(*lag_p99_ns, unknown, *apart_share),
         E::Offered { due, sent, given_up } => generator::offered(*due, *sent, *given_up),
         E::InFlight { mean, wanted } => generator::in_flight(*mean, *wanted),
@@ -80,6 +87,8 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Tcp { retransmitted, dropped } => machine::tcp(*retransmitted, *dropped),
         E::Quota { cpus, held } => machine::quota(*cpus, held.as_ref()),
         E::Database { cpus, beside_generator } => machine::database(cpus.as_deref(), *beside_generator),
+        E::Upstream { cpus, beside_generator } => machine::upstream(cpus, *beside_generator),
+        E::AnsweredByItself { answers, of } => server::answered_by_itself(*answers, *of),
         E::Pressure { share } => machine::pressure(*share),
         E::MachineSpeed { spread_share, outliers } => machine::speed(*spread_share, *outliers),
         E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),

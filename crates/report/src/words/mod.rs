@@ -6,15 +6,18 @@ mod imported;
 mod latency;
 mod phrases;
 mod protocol;
+mod proxy;
 pub(crate) mod published;
 mod redline;
 mod remedy;
 mod stack;
 mod standings;
+pub(crate) mod why;
 mod written;
 
 pub(crate) use evidence::{bottleneck, measured_under_load, restarts_vary};
 pub use evidence::{described, evidence, held_in_words, withheld};
+pub(crate) use phrases::count_of;
 pub use remedy::remedy;
 pub(crate) use written::FINDINGS;
 pub use written::in_words;
@@ -38,10 +41,12 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     let mut sentences = standings::warning(&verdict.trust);
     // Whoever measures on two stacks, or over two protocols, asks what that changes, before who is the fastest on each.
     sentences.extend(stack::sentences(&verdict.stack_cost, &verdict.crossings));
-    sentences.extend(protocol::sentences(&verdict.protocol_cost));
+    sentences.extend(cost::sentences(&verdict.protocol_cost));
+    sentences.extend(proxy::sentences(verdict));
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
     sentences.extend(redline::sentences(record, &verdict.redlines));
+    sentences.extend(why::sentences(&verdict.why));
     sentences.extend(standings::missing(record, &verdict.cells, &verdict.trust));
     sentences
 }

@@ -10,7 +10,7 @@ const LEAST_HALF_WIDTH: f64 = 0.001;
 const LARGE: f64 = 1000.0;
 
 /// "1 round", "3 rounds".
-pub(super) fn count_of(n: usize, noun: &str) -> String {
+pub(crate) fn count_of(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 

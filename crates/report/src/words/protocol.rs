@@ -3,7 +3,7 @@
 use assay_model::experiment::{Cell, Protocol};
 use assay_model::verdict::{Call, Interval, ProtocolCost};
 
-use super::cost::{self, Cost, Sides};
+use super::cost::{Cost, Sides};
 
 /// What is spoken, as it stands behind a place; nothing where that is HTTP/1.1 alone.
 pub(super) fn over(protocol: Protocol) -> String {
@@ -12,11 +12,6 @@ pub(super) fn over(protocol: Protocol) -> String {
         Protocol::H1Tls => format!(" over TLS ({protocol})"),
         other => format!(" over {other}"),
     }
-}
-
-/// A sentence for each contender over each protocol.
-pub(super) fn sentences(costs: &[ProtocolCost]) -> Vec<String> {
-    cost::sentences(costs)
 }
 
 impl Cost for ProtocolCost {
@@ -42,12 +37,15 @@ impl Cost for ProtocolCost {
 
     fn sides(&self) -> Option<Sides> {
         let (with, without) = (format!("Over {}", self.cell.protocol), format!("over {}", self.base));
-        Some(Sides { with, without, note: "" })
+        let alone = "there each request in flight has a connection of its own";
+        let note = if self.base_connections.is_some() { alone } else { "" };
+        Some(Sides { with, without, note })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cost::sentences;
     use super::*;
 
     fn cost(workload: &str, estimate: f64) -> ProtocolCost {
@@ -56,6 +54,7 @@ mod tests {
             contender: "nginx".to_owned(),
             cell: Cell::closed(workload, 64).over(Protocol::H1Tls),
             base: Protocol::H1,
+            base_connections: None,
             per_second: None,
             base_per_second: None,
             ratio: Some(ratio),
@@ -63,6 +62,19 @@ mod tests {
             p50_ratio: None,
             withheld: None,
         }
+    }
+
+    #[test]
+    fn http2_is_told_with_its_streams() {
+        let cell = Cell { pipeline: 8, ..Cell::closed("hello", 8).over(Protocol::H2c) };
+        let one = ProtocolCost { cell, base_connections: Some(64), ..cost("hello", 1.5) };
+        assert_eq!(
+            sentences(&[one]),
+            [
+                "Over h2c nginx serves 1.50 ± 0.03 times what it serves over h1 (hello at 8 connections × 8 streams; there each \
+              request in flight has a connection of its own)."
+            ]
+        );
     }
 
     #[test]

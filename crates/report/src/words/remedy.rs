@@ -33,7 +33,8 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
     match evidence {
         Evidence::InWindows { worst, .. } => of_evidence(worst),
         Evidence::GeneratorWaited { own: Some(own), only_own: true, .. } => of_evidence(own),
-        Evidence::ThreadWaited { beside_database: true, .. } => {
+        Evidence::ThreadWaited { beside_database: true, .. }
+        | Evidence::ThreadWaited { beside_upstream: true, .. } => {
             Some("use a machine with three physical cores")
         }
         Evidence::ThreadWaited { .. } => {
@@ -67,6 +68,9 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
 /// What helps whenever a rule is broken.
 fn of_rule(rule: Rule) -> Option<&'static str> {
     Some(match rule {
+        Rule::AnsweredByItself => {
+            "turn its cache off, and see which answers it makes itself: what is measured is not a way to the upstream"
+        }
         Rule::Answers => "look at the failures, or measure longer",
         Rule::AtLimit | Rule::Bunched | Rule::Generator | Rule::GeneratorSaturated | Rule::Headroom => {
             MORE_CPUS
@@ -87,6 +91,9 @@ fn of_rule(rule: Rule) -> Option<&'static str> {
         Rule::Failures => "look at the samples of wrong answers and at the server's log",
         Rule::GeneratorDisturbed => {
             "keep other programs off the generator's CPUs: `assay doctor` shows what they take"
+        }
+        Rule::Generators => {
+            "see what befell the generator that is named, and keep other programs off its CPUs; then measure again"
         }
         Rule::Imported | Rule::SingleRun => MEASURE_HERE,
         Rule::InFlight => "the generator is the slower side: give it more CPUs, or measure fewer connections",
@@ -159,6 +166,7 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         }
         Rule::Unfinished => "give a longer time to drain, or look why the server does not answer",
         Rule::UnsolicitedBytes => "the server breaks HTTP/1.1; look at the samples of wrong answers",
+        Rule::Upstream => "use a machine with three physical cores",
         Rule::WindowLength => "measure for longer (-d), or with fewer connections",
         Rule::WarmUp => "give it longer with --warmup",
         _ => return None,

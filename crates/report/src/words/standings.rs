@@ -166,6 +166,7 @@ impl Speaker<'_> {
             LimitedBy::Generator => "the generator",
             LimitedBy::Both => "its CPUs and the generator's together",
             LimitedBy::Database => "the database",
+            LimitedBy::Upstream => "the upstream behind it",
             LimitedBy::Link => "the link",
             LimitedBy::Connections => "the number of connections",
             LimitedBy::Neither => "neither its CPUs nor the generator's",

@@ -48,6 +48,9 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         cross_checks: Vec::new(),
         stack_cost: Vec::new(),
         protocol_cost: Vec::new(),
+        proxy_cost: Vec::new(),
+        added_latency: Vec::new(),
+        why: Vec::new(),
         crossings: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }

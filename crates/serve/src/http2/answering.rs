@@ -1,7 +1,7 @@
 //! Answers: those that are known in advance, and those that are written for HTTP/1.1 first.
 
 use assay_h2::Code;
-use assay_h2::frame::{Kind, flag, write_block, write_head, write_reset};
+use assay_h2::frame::{Kind, flag, write_head, write_reset};
 use assay_http::{Method, RequestHead, Scan, scan_request};
 
 use super::request::Head;
@@ -50,7 +50,7 @@ impl Http2Session {
         let Site { blocks, answers, .. } = &mut *cx.site;
         let (head, body) = blocks.get(answer, answers);
         let window = self.connection.send_window().min(i64::from(self.connection.theirs().initial_window));
-        write_block(id, head, body.is_empty(), cx.out);
+        self.write_head(id, head, body.is_empty(), cx.out);
         if body.is_empty() {
             return self.finish(id);
         }
@@ -90,7 +90,7 @@ impl Http2Session {
                 let outgoing = Outgoing { bytes, rest, ..Outgoing::default() };
                 let is_empty = outgoing.ready() == 0;
                 // A head is no longer than what an event may cause, but for a redirect that repeats its target.
-                write_block(id, &block, is_empty, cx.out);
+                self.write_head(id, &block, is_empty, cx.out);
                 if is_empty { self.finish(id) } else { self.open(id, None, outgoing) }
             }
         }

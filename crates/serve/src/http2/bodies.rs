@@ -1,6 +1,6 @@
 //! Bodies, both ways, as windows and limits allow.
 
-use assay_h2::frame::{HEAD_BYTES, write_block, write_reset, write_window_update};
+use assay_h2::frame::{write_reset, write_window_update};
 use assay_h2::hpack::write_field;
 use assay_h2::{Code, ConnectionError};
 use assay_http::{Framing, Scan, scan_request};
@@ -14,6 +14,10 @@ use crate::connection::Persistence;
 use crate::route::AnswerPlan;
 use crate::session::Context;
 use crate::site::STEP_BYTES;
+
+/// Room in a step below which nothing more of a body is written: for the heads of two frames, trailers, a WINDOW_UPDATE and some
+/// bytes.
+const LEAST_ROOM: usize = 128;
 
 impl Http2Session {
     /// A request with a body has begun.
@@ -36,7 +40,7 @@ impl Http2Session {
         if head.expects_continue {
             let mut block = Vec::new();
             write_field(b":status", b"100", &mut block);
-            write_block(id, &block, false, cx.out);
+            self.write_head(id, &block, false, cx.out);
         }
         let is_echo = plan == AnswerPlan::Echo;
         let purpose = if is_echo { Purpose::Echo } else { Purpose::Drop(head.text) };
@@ -59,7 +63,7 @@ impl Http2Session {
         if cx.site.append_head(200, &fields, framing, assumed, &mut text).is_ok() {
             blocks::write_head(&text, &mut block);
         }
-        write_block(id, &block, false, cx.out);
+        self.write_head(id, &block, false, cx.out);
     }
 
     /// A part of a request's body.
@@ -98,7 +102,7 @@ impl Http2Session {
             return Ok(());
         }
         self.deadline = cx.now + cx.site.limits.body_time;
-        match incoming.purpose {
+        match &mut incoming.purpose {
             Purpose::Echo => {
                 stream.outgoing.bytes.extend_from_slice(data);
                 // What was padding is dealt with; the rest when it has been given back.
@@ -111,6 +115,11 @@ impl Http2Session {
                 }
             }
             Purpose::Drop(_) => self.release(at, counted, cx),
+            Purpose::Call(call) => {
+                call.take(data);
+                // Nothing follows the end of a stream, so its window may stay as it is.
+                if end_stream { self.connection.release(counted) } else { self.release(at, counted, cx) }
+            }
         }
         if end_stream {
             self.end_body(at, cx);
@@ -153,6 +162,7 @@ impl Http2Session {
         }
         match incoming.purpose {
             Purpose::Echo => stream.outgoing.is_open = false,
+            Purpose::Call(call) => self.answer_call(at, &call, cx),
             Purpose::Drop(text) => {
                 let id = self.close(at).id;
                 if let Scan::Complete(request) = scan_request(&text, &cx.site.http_limits) {
@@ -167,7 +177,7 @@ impl Http2Session {
         let mut idle = 0;
         while !self.streams.open.is_empty() && idle < self.streams.open.len() {
             let room = STEP_BYTES.saturating_sub(cx.out.len());
-            if room < HEAD_BYTES + 13 {
+            if room < LEAST_ROOM {
                 return true;
             }
             let at = self.streams.turn % self.streams.open.len();

@@ -5,12 +5,14 @@
 
 mod answering;
 mod bodies;
-mod request;
+mod call;
+pub(crate) mod calls;
+pub(crate) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use assay_h2::frame::{PREFACE, write_reset};
+use assay_h2::frame::{PREFACE, write_block, write_reset};
 use assay_h2::{Code, Connection, ConnectionError, Event, Limits, Role, Settings};
 use assay_http::RequestHead;
 use assay_model::units::Nanos;
@@ -44,7 +46,22 @@ pub(crate) struct Http2Session {
     lingering: bool,
     /// Answers are written here as for HTTP/1.1.
     scratch: Vec<u8>,
+    table: ClientTable,
 }
+
+/// The table that the client keeps of our heads, which we never use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClientTable {
+    /// As large as both sides assume.
+    Usual,
+    /// Smaller, and our next block has to say so.
+    Reduced,
+    /// Of no size, as was said.
+    Emptied,
+}
+
+/// A change of the client's table to no size (RFC 7541 §6.3).
+const EMPTIED: u8 = 0x20;
 
 /// A request that was answered with what is known in advance.
 struct Known {
@@ -90,6 +107,7 @@ impl Http2Session {
             last: false,
             lingering: false,
             scratch: Vec::new(),
+            table: ClientTable::Usual,
         }
     }
 
@@ -202,7 +220,13 @@ impl Http2Session {
                 Ok(())
             }
             Event::Window { stream, increment } => self.widen(stream, increment, cx),
-            Event::Settings { window_change } => self.change_windows(window_change),
+            Event::Settings { window_change } => {
+                let usual = Settings::default().header_table_bytes;
+                if self.table == ClientTable::Usual && self.connection.theirs().header_table_bytes < usual {
+                    self.table = ClientTable::Reduced;
+                }
+                self.change_windows(window_change)
+            }
             Event::Reset { stream, .. } => match self.streams.find(stream) {
                 Standing::Idle => Err(broken("RST_STREAM on a stream that nobody opened")),
                 Standing::Open(at) => {
@@ -243,11 +267,12 @@ impl Http2Session {
         self.streams.highest = id;
         self.busy = true;
         let version = self.connection.table_version();
+        let is_refused = self.last || self.streams.open.len() >= cx.site.limits.streams as usize;
         if let Some(known) = &self.memory
             && end_stream
             && known.version == version
             && *known.block == *block
-            && !self.last
+            && !is_refused
         {
             let answer = known.answer;
             cx.site.requests += 1;
@@ -255,13 +280,14 @@ impl Http2Session {
             return Ok(());
         }
         let head = request::read(&mut self.connection, block)?;
-        if self.last || self.streams.open.len() >= cx.site.limits.streams as usize {
+        if is_refused {
             self.reset(id, Code::RefusedStream, cx);
             return Ok(());
         }
         match head {
             Err(Malformed) => self.reset(id, Code::ProtocolError, cx),
             Ok(head) if head.is_too_large => self.answer_refusal(id, Answer::HeadTooLarge, end_stream, cx),
+            Ok(head) if head.call.is_call => self.begin_call(id, &head, end_stream, cx),
             Ok(head) if end_stream => {
                 let known = self.answer_whole(id, &head, cx);
                 if let Some(answer) = known.filter(|_| self.connection.table_version() == version) {
@@ -315,6 +341,16 @@ impl Http2Session {
             }
         }
         Ok(())
+    }
+
+    /// Appends a head. Where the client has made its table smaller the first one says so (RFC 7541 §4.2).
+    #[inline]
+    fn write_head(&mut self, id: u32, block: &[u8], end_stream: bool, out: &mut Vec<u8>) {
+        if self.table == ClientTable::Reduced {
+            self.table = ClientTable::Emptied;
+            return write_block(id, &[&[EMPTIED][..], block].concat(), end_stream, out);
+        }
+        write_block(id, block, end_stream, out);
     }
 
     fn open(&mut self, id: u32, incoming: Option<Incoming>, outgoing: Outgoing) {

@@ -1,23 +1,28 @@
 //! A request's compressed head as one of HTTP/1.1, so that what it means is decided in one place for both.
 
+use assay_h2::field::is_of_connection;
 use assay_h2::{Connection, ConnectionError};
+
+use super::call::CallFields;
 
 /// The head of a request in the words of HTTP/1.1, and what only HTTP/2 says of it.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// Request line, fields and the empty line behind them.
-    pub(super) text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// Length of body that it announces, which is not in the text.
-    pub(super) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     /// Whether the list of fields is longer than it may be.
-    pub(super) is_too_large: bool,
+    pub(crate) is_too_large: bool,
     /// Whether the client waits to be told to go on.
     pub(super) expects_continue: bool,
+    /// What makes it a call of gRPC.
+    pub(crate) call: CallFields,
 }
 
 /// A head that is not one (RFC 9113 §8.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 #[derive(Default)]
 struct Fields {
@@ -30,6 +35,7 @@ struct Fields {
     length: Option<u64>,
     host: Option<Vec<u8>>,
     expects_continue: bool,
+    call: CallFields,
     has_others: bool,
     is_malformed: bool,
 }
@@ -38,7 +44,7 @@ struct Fields {
 ///
 /// # Errors
 /// The outer one ends the connection, the inner one the stream.
-pub(super) fn read(
+pub(crate) fn read(
     connection: &mut Connection,
     block: &[u8],
 ) -> Result<Result<Head, Malformed>, ConnectionError> {
@@ -54,17 +60,21 @@ pub(super) fn read(
 ///
 /// # Errors
 /// The outer one ends the connection, the inner one the stream.
-pub(super) fn read_trailers(
+pub(crate) fn read_trailers(
     connection: &mut Connection,
     block: &[u8],
 ) -> Result<Result<(), Malformed>, ConnectionError> {
+    let mut fields = Fields::default();
     let mut is_malformed = false;
-    connection.decode(block, |name, _| is_malformed |= !is_name(name))?;
+    connection.decode(block, |name, value| is_malformed |= fields.take_other(name, value).is_none())?;
     Ok(if is_malformed { Err(Malformed) } else { Ok(()) })
 }
 
 impl Fields {
     fn take(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
+        if !is_value(value) {
+            return None;
+        }
         let pseudo = match name {
             b":method" => &mut self.method,
             b":scheme" => &mut self.scheme,
@@ -80,19 +90,19 @@ impl Fields {
 
     fn take_other(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
         self.has_others = true;
-        if !is_name(name) || value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+        self.call.note(name, value);
+        if !is_name(name) || !is_value(value) {
             return None;
         }
         match name {
-            // RFC 9113 §8.2.2
-            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => None,
+            _ if is_of_connection(name) => None,
             b"te" => (value == b"trailers").then_some(()),
             b"host" => {
                 self.host = Some(value.to_vec());
                 Some(())
             }
             b"content-length" => {
-                let length = std::str::from_utf8(value).ok()?.parse().ok()?;
+                let length = digits(value)?;
                 self.length.replace(length).is_none_or(|before| before == length).then_some(())
             }
             b"expect" => {
@@ -119,14 +129,39 @@ impl Fields {
         if is_malformed || has_space(&method) || has_space(&path) {
             return None;
         }
+        if let (Some(authority), Some(host)) = (&self.authority, &self.host)
+            && !is_same_host(authority, host, &scheme)
+        {
+            return None;
+        }
         let host = self.authority.or(self.host).unwrap_or_default();
         let mut text = Vec::with_capacity(64 + path.len() + host.len() + self.lines.len());
         for part in [&method[..], b" ", &path, b" HTTP/1.1\r\nHost: ", &host, b"\r\n", &self.lines, b"\r\n"] {
             text.extend_from_slice(part);
         }
-        let (length, expects_continue) = (self.length, self.expects_continue);
-        Some(Head { text, length, is_too_large: false, expects_continue })
+        let (length, expects_continue, call) = (self.length, self.expects_continue, self.call);
+        Some(Head { text, length, is_too_large: false, expects_continue, call })
     }
+}
+
+/// Whether this may be a value: it ends no line, and no space is at either end (RFC 9113 §8.2.1).
+fn is_value(value: &[u8]) -> bool {
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let is_padded = is_space(value.first()) || is_space(value.last());
+    !is_padded && !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+}
+
+/// A length as digits alone (RFC 9110 §8.6); `u64` would take a sign, too.
+fn digits(value: &[u8]) -> Option<u64> {
+    let is_number = value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| is_number)?.parse().ok()
+}
+
+/// Whether two authorities mean the same, with or without the port of their scheme (RFC 9113 §8.3.1).
+fn is_same_host(one: &[u8], other: &[u8], scheme: &[u8]) -> bool {
+    let port: &[u8] = if scheme == b"https" { b":443" } else { b":80" };
+    let bare = |authority: &[u8]| authority.strip_suffix(port).unwrap_or(authority).to_ascii_lowercase();
+    bare(one) == bare(other)
 }
 
 /// Whether this may name a field: a token without capital letters (RFC 9113 §8.2.1).

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use assay_h2::Connection;
-use assay_h2::frame::{FRAME_BYTES, HEAD_BYTES, Kind, flag, write_head};
+use assay_h2::frame::{FRAME_BYTES, HEAD_BYTES, Kind, flag, write_block, write_head};
 
+use super::call::Call;
 use crate::content::Content;
 use crate::files::read_piece;
 use crate::pattern::Pattern;
@@ -42,6 +43,8 @@ pub(super) enum Purpose {
     Echo,
     /// It is dropped; then this request is answered.
     Drop(Vec<u8>),
+    /// It is the message of a call.
+    Call(Box<Call>),
 }
 
 /// The body of an answer, as far as it is not sent.
@@ -54,6 +57,8 @@ pub(super) struct Outgoing {
     pub(super) rest: Option<Rest>,
     /// Whether more may come that is not known yet.
     pub(super) is_open: bool,
+    /// The block that ends it, behind its last byte; empty where that byte does.
+    pub(super) trailers: &'static [u8],
 }
 
 /// A part of the pattern or of a file.
@@ -85,21 +90,27 @@ impl Stream {
         out: &mut Vec<u8>,
     ) -> Sent {
         let window = self.window.min(connection.send_window()).max(0) as usize;
-        let most = window.min(FRAME_BYTES).min(room.saturating_sub(HEAD_BYTES));
+        let trailers = self.outgoing.trailers;
+        let behind = if trailers.is_empty() { 0 } else { HEAD_BYTES + trailers.len() };
+        let most = window.min(FRAME_BYTES).min(room.saturating_sub(HEAD_BYTES + behind));
         let ready = self.outgoing.ready();
         let len = usize::try_from(ready).unwrap_or(usize::MAX).min(most);
         let is_last = len as u64 == ready && !self.outgoing.is_open;
-        if (len == 0 && !is_last) || room < HEAD_BYTES {
+        if (len == 0 && !is_last) || room < HEAD_BYTES + behind {
             return Sent::Some(0);
         }
         let begin = out.len();
-        write_head(Kind::Data, if is_last { flag::END_STREAM } else { 0 }, self.id, len, out);
+        let is_end = is_last && trailers.is_empty();
+        write_head(Kind::Data, if is_end { flag::END_STREAM } else { 0 }, self.id, len, out);
         if !self.outgoing.write(len, pattern, out) {
             out.truncate(begin);
             return Sent::Broken;
         }
         connection.spend(len);
         self.window -= len as i64;
+        if is_last && !is_end {
+            write_block(self.id, trailers, true, out);
+        }
         if is_last { Sent::All } else { Sent::Some(len) }
     }
 }

@@ -1,5 +1,7 @@
 //! A session driven without sockets, with the client's end of the same crate and frames by hand.
 
+mod calls;
+
 use std::cell::Cell;
 
 use assay_h2::frame::{HEAD_BYTES as FRAME_HEAD, Kind, flag, write_block, write_head, write_window_update};
@@ -19,6 +21,8 @@ struct Wire {
     now: Nanos,
     end: bool,
     heads: Vec<(u32, String)>,
+    /// The first byte of each field block.
+    block_starts: Vec<u8>,
     bodies: Vec<(u32, Vec<u8>)>,
     /// Streams with the codes of their resets; 0 is the connection.
     resets: Vec<(u32, Code)>,
@@ -42,6 +46,7 @@ impl Wire {
             now: Nanos::ZERO,
             end: false,
             heads: Vec::new(),
+            block_starts: Vec::new(),
             bodies: Vec::new(),
             resets: Vec::new(),
             ended: Vec::new(),
@@ -86,6 +91,7 @@ impl Wire {
                             &format!("{}={};", String::from_utf8_lossy(name), String::from_utf8_lossy(value));
                     };
                     self.client.decode(&block, tell).unwrap();
+                    self.block_starts.extend(block.first());
                     self.heads.push((stream, text));
                     self.ended.extend(end_stream.then_some(stream));
                 }
@@ -210,6 +216,12 @@ fn what_a_request_may_not_say_resets_its_stream_alone() {
         &[GET, HTTP, HOST, (":path", "")],
         &[GET, HTTP, HOST, path, ("x", "a\r\nb: c")],
         &[GET, HTTP, HOST, path, ("content-length", "3")],
+        &[GET, HTTP, HOST, path, ("content-length", "+0")],
+        &[GET, HTTP, HOST, path, ("content-length", "")],
+        &[GET, HTTP, HOST, path, ("x", " a")],
+        &[GET, HTTP, HOST, path, ("x", "a\t")],
+        &[GET, HTTP, HOST, path, ("host", "another.example")],
+        &[GET, HTTP, path, (":authority", "a\r\nx: y")],
     ]
     .iter()
     .enumerate()
@@ -218,9 +230,39 @@ fn what_a_request_may_not_say_resets_its_stream_alone() {
     }
     wire.get(101, "/hello");
     wire.deliver();
-    assert_eq!(wire.resets.len(), 10, "{:?}", wire.resets);
+    assert_eq!(wire.resets.len(), 16, "{:?}", wire.resets);
     assert!(wire.resets.iter().all(|(stream, code)| *stream > 0 && *code == Code::ProtocolError));
     assert_eq!(wire.body(101), b"hello");
+}
+
+#[test]
+fn trailers_are_held_to_the_same() {
+    let mut wire = Wire::new(ServeLimits::default());
+    let post = [(":method", "POST"), HTTP, HOST, (":path", "/hello")];
+    for (n, trailer) in
+        [("x", "ok"), ("Upper", "x"), ("transfer-encoding", "chunked"), (":path", "/"), ("x", "a\r")]
+            .iter()
+            .enumerate()
+    {
+        let stream = n as u32 * 2 + 1;
+        wire.ask(stream, &post, false);
+        wire.ask(stream, &[*trailer], true);
+    }
+    wire.deliver();
+    let reset: Vec<u32> = wire.resets.iter().map(|(stream, _)| *stream).collect();
+    assert_eq!(reset, [3, 5, 7, 9]);
+    assert!(!wire.head(1).is_empty());
+}
+
+#[test]
+fn the_first_head_tells_a_client_with_a_smaller_table_that_it_is_emptied() {
+    let mut wire =
+        Wire::with(ServeLimits::default(), &Settings { header_table_bytes: 0, ..Settings::default() });
+    wire.get(1, "/hello");
+    wire.get(3, "/hello");
+    wire.deliver();
+    let tells: Vec<bool> = wire.block_starts.iter().map(|first| *first == EMPTIED).collect();
+    assert_eq!(tells, [true, false]);
 }
 
 #[test]
@@ -278,6 +320,17 @@ fn more_streams_than_there_may_be_are_refused_and_may_come_again() {
     wire.deliver();
     assert_eq!((wire.body(1), wire.body(7)), (&b"one"[..], &b"two"[..]));
     assert!(!wire.head(1).contains("transfer-encoding"), "{}", wire.head(1));
+}
+
+#[test]
+fn answers_that_are_known_count_as_streams_while_no_window_is_open() {
+    let limits = ServeLimits { streams: 2, ..ServeLimits::default() };
+    let mut wire = Wire::with(limits, &Settings { initial_window: 0, ..Settings::default() });
+    for n in 0..4 {
+        wire.get(2 * n + 1, "/hello");
+        wire.deliver();
+    }
+    assert_eq!(wire.resets, [(5, Code::RefusedStream), (7, Code::RefusedStream)]);
 }
 
 #[test]

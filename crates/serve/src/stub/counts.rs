@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::faults::Fault;
-use super::peer::Reply;
+use super::reply::Reply;
 
 /// Every request in exactly one of: right, a fault, unfinished. `requests` is their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -52,6 +52,17 @@ impl Faults {
     }
 }
 
+/// A payload with one byte that is another, or one too many where there is none. A text stays one: the lowest bit makes no
+/// continuation of what is none.
+pub(super) fn changed(payload: &[u8]) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    match payload.last_mut() {
+        Some(last) => *last ^= 1,
+        None => payload.push(b'!'),
+    }
+    payload
+}
+
 /// `wrong-byte=0.001,never=0.01`: rates by name, of `wrong-byte`, `status-500`, `reset-in-body` and `never`.
 impl FromStr for Faults {
     type Err = String;

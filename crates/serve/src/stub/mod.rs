@@ -2,7 +2,8 @@
 //! can be held against the truth (docs/method/oracle.md).
 //!
 //! It answers `GET` and `HEAD` with [`BODY`] after a programmed time. A path may ask for a time of its own (`/10ms`) or for
-//! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …).
+//! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …). What is spoken its first
+//! bytes tell: HTTP/1.1, which may become a WebSocket, or HTTP/2. Messages and calls of gRPC are given back (`socket.rs`, `streams.rs`).
 //!
 //! Invariants
 //! - A response's due time is computed from its request's arrival alone; being late with one delays no other.
@@ -12,11 +13,15 @@
 mod agenda;
 mod counts;
 mod faults;
+mod frames;
 mod peer;
+mod reply;
+mod request;
 mod server;
 mod service;
 mod shape;
 mod socket;
+mod streams;
 mod timing;
 mod warming;
 
@@ -102,7 +107,7 @@ pub fn run(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Counts, ServeError> {
-    let terms = site.tls.clone().map(Terms::from);
+    let terms = site.tls.as_ref().map(|server| Terms::from(server.with_http2()));
     let serving = Serving { site, program, stop, ready };
     let counts = assay_tls::carry_out(&site.stack, terms.as_ref(), serving)?;
     Ok(counts.into_iter().sum())
@@ -121,7 +126,12 @@ impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
         let Self { site, program, stop, ready } = self;
         let limits = assay_engine::Config { max_connections: MAX_CONNECTIONS };
-        let stand = Stand { cpus: &site.cpus, address: site.address, is_kernel: site.stack.is_kernel() };
+        let stand = Stand {
+            cpus: &site.cpus,
+            address: site.address,
+            is_kernel: site.stack.is_kernel(),
+            shares_port: false,
+        };
         on_each_cpu(stand, stop, ready, |place| {
             serve(program, place, make(limits, place.thread, site.cpus.len())?)
         })

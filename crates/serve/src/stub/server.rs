@@ -1,23 +1,24 @@
 //! One thread's stub: requests in, programmed responses out when they are due.
 
-use std::rc::Rc;
-
 use assay_engine::{Conn, Engine, EngineError, Event};
-use assay_http::{Framing, Limits, Method, RequestHead, Scan, Version, scan_request};
+use assay_http::{Framing, Limits, Scan, scan_request};
 use assay_model::units::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::End;
 use super::agenda::Agenda;
 use super::counts::Counts;
 use super::faults::Fault;
-use super::peer::{Peer, Reply};
-use super::shape::{Cut, Shape, Texts};
-use super::socket::{self, Heard, Message, Socket};
+use super::peer::{Peer, Spoken};
+use super::reply::Reply;
+use super::request::Request;
+use super::shape::{Bytes, Cut, Texts};
+use super::socket::{self, Heard, Socket};
+use super::streams::{self, Streams};
 use super::timing::Timing;
 use super::warming::Warmth;
-use super::{BODY, Program};
+use super::{End, Program};
+use crate::http2::is_begun_by;
 
 /// The thread spins for so long before a response is due: about what a sleeping virtual CPU takes to wake. On an engine that
 /// wakes on time it does not.
@@ -46,15 +47,6 @@ pub struct Stub<'p, E> {
     /// Of service times; faults have their own, so that they change no time.
     times: ChaCha8Rng,
     faults: ChaCha8Rng,
-}
-
-/// What the stub needs to know of a request.
-struct Request {
-    head_only: bool,
-    closes: bool,
-    path: Box<[u8]>,
-    /// What is to be given back, in a WebSocket.
-    message: Option<Message>,
 }
 
 impl<'p, E: Engine> Stub<'p, E> {
@@ -153,66 +145,107 @@ impl<'p, E: Engine> Stub<'p, E> {
         self.peers[conn.slot()] = Some(Peer::new(conn));
     }
 
+    /// Reads what has come, whatever is spoken, as long as it brings anything further.
     fn read(&mut self, conn: Conn, now: Nanos) {
-        while !self.hear(conn, now) {
-            let view = self.engine.receive(conn);
-            match scan_request(view, &Limits::DEFAULT) {
-                Scan::Complete(head) if matches!(head.framing(), Framing::None | Framing::Length(0)) => {
-                    let (request, socket) = (Request::of(&head, view), socket::open(&head, view));
-                    self.engine.consume(conn, head.len as usize);
-                    match socket {
-                        None => self.take(conn, &request, now),
-                        Some((answer, socket)) => self.become_socket(conn, socket, answer.into_bytes(), now),
-                    }
-                }
-                Scan::Partial => return,
-                Scan::Complete(_) | Scan::Invalid(_) => {
-                    self.counts.refused += 1;
-                    self.engine.abort(conn);
-                    return self.forget(conn);
-                }
+        while let Some(peer) = peer_of(&mut self.peers, conn) {
+            let goes_on = match peer.spoken {
+                Spoken::Unknown => self.find_out(conn),
+                Spoken::Http1 => self.read_request(conn, now),
+                Spoken::WebSocket(_) => self.read_message(conn, now),
+                Spoken::Http2(_) => self.read_frame(conn, now),
+            };
+            if !goes_on {
+                return self.rouse(conn);
             }
         }
+    }
+
+    /// Tells by the first bytes what is spoken.
+    fn find_out(&mut self, conn: Conn) -> bool {
+        let is_http2 = is_begun_by(self.engine.receive(conn));
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return false };
+        peer.spoken = match is_http2 {
+            None => return false,
+            Some(true) => Spoken::Http2(Box::new(Streams::new())),
+            Some(false) => Spoken::Http1,
+        };
+        true
+    }
+
+    fn read_request(&mut self, conn: Conn, now: Nanos) -> bool {
+        let view = self.engine.receive(conn);
+        match scan_request(view, &Limits::DEFAULT) {
+            Scan::Complete(head) if matches!(head.framing(), Framing::None | Framing::Length(0)) => {
+                let (request, socket) = (Request::of(&head, view), socket::open(&head, view));
+                self.engine.consume(conn, head.len as usize);
+                match socket {
+                    None => self.take(conn, &request, now),
+                    Some((answer, socket)) => self.become_socket(conn, socket, answer.into_bytes(), now),
+                }
+                true
+            }
+            Scan::Partial => false,
+            Scan::Complete(_) | Scan::Invalid(_) => self.refuse(conn),
+        }
+    }
+
+    /// What came is nothing that the stub takes.
+    fn refuse(&mut self, conn: Conn) -> bool {
+        self.counts.refused += 1;
+        self.engine.abort(conn);
+        self.forget(conn);
+        false
     }
 
     /// The opening handshake is no request: it is answered at once.
     fn become_socket(&mut self, conn: Conn, socket: Socket, answer: Vec<u8>, now: Nanos) {
         self.reply_at_once(conn, answer, End::Keep, now);
         if let Some(peer) = peer_of(&mut self.peers, conn) {
-            peer.socket = Some(Box::new(socket));
+            peer.spoken = Spoken::WebSocket(Box::new(socket));
         }
     }
 
-    /// Reads what is said in a WebSocket; says whether the connection is one, or is none any more.
-    fn hear(&mut self, conn: Conn, now: Nanos) -> bool {
-        loop {
-            let Some(peer) = peer_of(&mut self.peers, conn) else { return true };
-            let Some(socket) = &mut peer.socket else { return false };
-            let (consumed, heard) = socket.hear(self.engine.receive(conn));
-            self.engine.consume(conn, consumed);
-            match heard {
-                Heard::More => return true,
-                Heard::Passed => {}
-                Heard::Message(message) => self.take(conn, &Request::of_message(message), now),
-                Heard::Reply(bytes, end) => self.reply_at_once(conn, bytes, end, now),
-            }
+    /// Reads what is said in a WebSocket.
+    fn read_message(&mut self, conn: Conn, now: Nanos) -> bool {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return false };
+        let Spoken::WebSocket(socket) = &mut peer.spoken else { return false };
+        let (consumed, heard) = socket.hear(self.engine.receive(conn));
+        self.engine.consume(conn, consumed);
+        match heard {
+            Heard::More => return false,
+            Heard::Passed => {}
+            Heard::Message(message) => self.take(conn, &Request::of_message(message), now),
+            Heard::Reply(bytes, end) => self.reply_at_once(conn, bytes, end, now),
         }
+        true
+    }
+
+    /// Reads a frame of HTTP/2. What the connection itself has to say leaves at once.
+    fn read_frame(&mut self, conn: Conn, now: Nanos) -> bool {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return false };
+        let Spoken::Http2(streams) = &mut peer.spoken else { return false };
+        let (consumed, heard) = streams.hear(self.engine.receive(conn));
+        self.engine.consume(conn, consumed);
+        let said = std::mem::take(streams.connection.out());
+        match heard {
+            streams::Heard::More | streams::Heard::Passed => {}
+            streams::Heard::Request(request) => self.take(conn, &request, now),
+            streams::Heard::Window(stream, change) => peer.widen(stream, change, now),
+            streams::Heard::GivenUp(stream) => self.counts.unfinished += u64::from(peer.give_up(stream)),
+            streams::Heard::Refused => return self.refuse(conn),
+        }
+        if !said.is_empty() {
+            self.reply_at_once(conn, said, End::Keep, now);
+        }
+        self.end_if_over(conn);
+        consumed > 0
     }
 
     /// Enters what answers no request, behind what is waiting already.
     fn reply_at_once(&mut self, conn: Conn, bytes: Vec<u8>, end: End, now: Nanos) {
-        let (bytes, cut, fault) = (self.texts.bytes(bytes.into()), Cut::Nowhere, Fault::None);
-        let reply = Reply { arrived: now, due: now, bytes, cut, sent: 0, end, fault, is_answer: false };
-        self.enter(conn, reply);
-    }
-
-    fn enter(&mut self, conn: Conn, mut reply: Reply) {
         let Some(peer) = peer_of(&mut self.peers, conn) else { return };
-        match peer.replies.back() {
-            Some(last) => reply.due = reply.due.max(last.due),
-            None => self.agenda.enter(reply.due, conn),
-        }
-        peer.replies.push_back(reply);
+        let reply = Reply::new(Bytes::whole(bytes.into()), Cut::Nowhere, end, Fault::None);
+        peer.enter(Reply { is_answer: false, ..reply.timed(now, now) });
     }
 
     /// Enters the response to a request that arrived at `now`.
@@ -223,7 +256,7 @@ impl<'p, E: Engine> Stub<'p, E> {
         if let Some(last) = self.last_arrival.replace(now) {
             self.counts.add_gap(now - last);
         }
-        if peer.silent {
+        if peer.is_silent() {
             self.counts.unfinished += 1;
             return;
         }
@@ -234,27 +267,38 @@ impl<'p, E: Engine> Stub<'p, E> {
         let fault = self.program.faults.draw(&mut self.faults);
         if fault == Fault::Never {
             self.counts.never_answered += 1;
-            peer.silent = true;
-            return;
+            return peer.ignore(request.stream());
         }
-        let reply = Reply { arrived: now, due, ..reply(&mut self.texts, request, fault) };
-        self.enter(conn, reply);
+        peer.enter(request.reply(&mut self.texts, fault).timed(now, due));
     }
 
     /// Lets leave what is due at `now`.
     fn release(&mut self, now: Nanos) {
         for _ in 0..SENDS_AT_ONCE {
             let Some(conn) = self.agenda.take(now) else { return };
-            self.go_on(conn, now);
+            let rings = peer_of(&mut self.peers, conn).is_some_and(|peer| peer.take_alarm(now));
+            if rings {
+                self.go_on(conn, now);
+                self.rouse(conn);
+            }
+        }
+    }
+
+    /// Sees to it that a connection is looked at when its first response goes on.
+    fn rouse(&mut self, conn: Conn) {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return };
+        if let Some(at) = peer.set_alarm() {
+            self.agenda.enter(at, conn);
         }
     }
 
     /// Sends the next segment of a connection's first response.
     fn go_on(&mut self, conn: Conn, now: Nanos) {
-        let Self { engine, peers, agenda, .. } = self;
-        let Some(reply) = peer_of(peers, conn).and_then(|peer| peer.replies.front_mut()) else { return };
+        let Self { engine, peers, .. } = self;
+        let Some(peer) = peer_of(peers, conn) else { return };
+        let Some(reply) = peer.ready(now) else { return };
         if engine.queued(conn) > 0 {
-            return agenda.enter(now + SEGMENT_GAP, conn);
+            return peer.put_off(now + SEGMENT_GAP);
         }
         let was_sent = reply.is_sent();
         if !was_sent {
@@ -262,7 +306,7 @@ impl<'p, E: Engine> Stub<'p, E> {
         }
         // A reset must not overtake what was sent before it.
         if !reply.is_sent() || (reply.end == End::Reset && !was_sent) {
-            return agenda.enter(now + SEGMENT_GAP, conn);
+            return peer.put_off(now + SEGMENT_GAP);
         }
         self.conclude(conn);
     }
@@ -275,16 +319,19 @@ impl<'p, E: Engine> Stub<'p, E> {
             self.counts.add(&reply);
         }
         match reply.end {
-            End::Keep => {
-                if let Some(next) = peer.replies.front() {
-                    self.agenda.enter(next.due, conn);
-                }
-                return;
-            }
+            End::Keep => return self.end_if_over(conn),
             End::Close => self.engine.close(conn),
             End::Reset => self.engine.abort(conn),
         }
         self.forget(conn);
+    }
+
+    /// Closes a connection whose client has said that it asks no more, when all is answered.
+    fn end_if_over(&mut self, conn: Conn) {
+        if peer_of(&mut self.peers, conn).is_some_and(|peer| peer.is_over()) {
+            self.engine.close(conn);
+            self.forget(conn);
+        }
     }
 
     fn forget(&mut self, conn: Conn) {
@@ -300,56 +347,6 @@ fn toil(steps: u32) {
     let end =
         (0..steps).fold(1_u64, |sum, step| sum.wrapping_mul(6_364_136_223_846_793_005) ^ u64::from(step));
     std::hint::black_box(end);
-}
-
-impl Request {
-    fn of(head: &RequestHead, bytes: &[u8]) -> Self {
-        let path = head.target.of(bytes).into();
-        // A client of HTTP/1.0 keeps a connection only if it is told so (RFC 9112 §9.3), which the programmed texts do not.
-        let closes = !head.keeps_alive() || head.version == Version::Http10;
-        Self { head_only: head.method == Method::Head, closes, path, message: None }
-    }
-
-    fn of_message(message: Message) -> Self {
-        Self { head_only: false, closes: false, path: Box::default(), message: Some(message) }
-    }
-
-    /// The service time that its path asks for.
-    fn asked_time(&self) -> Option<Nanos> {
-        let name = str::from_utf8(self.path.strip_prefix(b"/")?).ok()?;
-        // A plain number would be seconds; here it is a status.
-        name.parse().ok().filter(|_| name.ends_with('s'))
-    }
-}
-
-/// The response to a request; its times are not known here.
-fn reply(texts: &mut Texts, request: &Request, fault: Fault) -> Reply {
-    let (arrived, due, is_answer) = (Nanos::ZERO, Nanos::ZERO, true);
-    if let Some(message) = &request.message {
-        let (bytes, cut, end) = message.echo(fault);
-        return Reply { arrived, due, bytes: texts.bytes(bytes.into()), cut, sent: 0, end, fault, is_answer };
-    }
-    let spoilt = |text: &Rc<[u8]>, texts: &Texts| Shape {
-        bytes: texts.bytes(Rc::clone(text)),
-        cut: Cut::Nowhere,
-        closes: false,
-    };
-    let shape = match fault {
-        Fault::None | Fault::Never => texts.shape(&request.path, request.head_only),
-        Fault::WrongByte => spoilt(&texts.wrong_byte, texts),
-        Fault::Status500 => spoilt(&texts.status_500, texts),
-        Fault::ResetInBody => {
-            let whole = texts.shape(b"/", false);
-            let half = whole.bytes.len - BODY.len() as u64 / 2;
-            Shape { bytes: whole.bytes.truncated(half), ..whole }
-        }
-    };
-    let end = match fault {
-        Fault::ResetInBody => End::Reset,
-        _ if shape.closes || request.closes => End::Close,
-        _ => End::Keep,
-    };
-    Reply { arrived, due, bytes: shape.bytes, cut: shape.cut, sent: 0, end, fault, is_answer }
 }
 
 fn peer_of(peers: &mut [Option<Peer>], conn: Conn) -> Option<&mut Peer> {

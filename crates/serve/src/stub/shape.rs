@@ -12,7 +12,8 @@
 //! | `/close` | ended by closing the connection |
 //! | `/pattern/N` | N bytes in chunks of the same 64 KiB, N beyond 4 GiB included |
 //!
-//! Any of them, and any other path, is answered to `HEAD` without its body.
+//! Any of them, and any other path, is answered to `HEAD` without its body. Over HTTP/2 the same is said in frames: `/chunked` in
+//! several and with trailers, `/long-head` with CONTINUATION, `/close` without a length and without an end of the connection.
 
 use std::rc::Rc;
 
@@ -44,6 +45,11 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
+    /// A text, and nothing behind it.
+    pub(super) fn whole(text: Rc<[u8]>) -> Self {
+        Self { len: text.len() as u64, text, block: Rc::default() }
+    }
+
     /// The bytes from `offset` on, as far as they are at hand in one piece.
     pub(super) fn from(&self, offset: u64) -> &[u8] {
         let text = self.text.len() as u64;
@@ -77,7 +83,6 @@ pub(super) struct Texts {
     plain_head: Rc<[u8]>,
     pub(super) wrong_byte: Rc<[u8]>,
     pub(super) status_500: Rc<[u8]>,
-    nothing: Rc<[u8]>,
     block: Rc<[u8]>,
     /// Answers cut in two so far.
     splits: usize,
@@ -95,15 +100,9 @@ impl Texts {
             plain: plain.into(),
             wrong_byte: wrong_byte.into(),
             status_500: with_length("500 Internal Server Error", "", BODY).into(),
-            nothing: [].into(),
             block: BODY.bytes().cycle().take(BLOCK_BYTES).collect(),
             splits: 0,
         }
-    }
-
-    /// A text as a whole response.
-    pub(super) fn bytes(&self, text: Rc<[u8]>) -> Bytes {
-        Bytes { len: text.len() as u64, text, block: Rc::clone(&self.nothing) }
     }
 
     /// The right answer in the form that `path` asks for.
@@ -129,7 +128,7 @@ impl Texts {
             true if Rc::ptr_eq(&text, &self.plain) => Rc::clone(&self.plain_head),
             true => head_of(&text).into(),
         };
-        Shape { bytes: self.bytes(text), cut, closes: path == b"/close" }
+        Shape { bytes: Bytes::whole(text), cut, closes: path == b"/close" }
     }
 
     fn pattern(&self, length: &[u8], head_only: bool) -> Shape {
@@ -164,12 +163,16 @@ fn special(path: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// What follows the chunks.
+pub(super) const TRAILERS: [(&str, &str); 2] = [("X-Sum", "1"), ("X-Other", "a b")];
+
 /// RFC 9112 §7.1: extensions with and without value, quoted too; a size with leading zeros; trailers.
 fn chunked() -> Vec<u8> {
     let (first, rest) = BODY.split_at(1);
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n";
-    let last = "0;last\r\nX-Sum: 1\r\nX-Other: a b\r\n\r\n";
-    format!("{head}1;a;b=c\r\n{first}\r\n000{:X} ; q=\"x;y\"\r\n{rest}\r\n{last}", rest.len()).into_bytes()
+    let trailers: String = TRAILERS.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let chunks = format!("1;a;b=c\r\n{first}\r\n000{:X} ; q=\"x;y\"\r\n{rest}\r\n", rest.len());
+    format!("{head}{chunks}0;last\r\n{trailers}\r\n").into_bytes()
 }
 
 fn with_length(status: &str, fields: &str, body: &str) -> Vec<u8> {

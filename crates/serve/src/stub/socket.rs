@@ -14,7 +14,7 @@ use assay_ws::{
 };
 
 use super::End;
-use super::faults::Fault;
+use super::faults::{Fault, changed};
 use super::shape::Cut;
 
 /// Longest message that is taken.
@@ -113,17 +113,6 @@ impl Message {
             }
         }
     }
-}
-
-/// A payload with one byte that is another, or one too many where there is none. A text stays one: the lowest bit makes no
-/// continuation of what is none.
-fn changed(payload: &[u8]) -> Vec<u8> {
-    let mut payload = payload.to_vec();
-    match payload.last_mut() {
-        Some(last) => *last ^= 1,
-        None => payload.push(b'!'),
-    }
-    payload
 }
 
 fn refused(breach: Breach) -> Heard {

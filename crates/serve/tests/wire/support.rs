@@ -71,6 +71,7 @@ pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
     Config {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
+        shares_port: false,
         cpus,
         stack: engine.into(),
         tls: None,

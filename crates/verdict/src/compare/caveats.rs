@@ -3,11 +3,14 @@
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::Row;
 use assay_model::evidence::{Difference, Evidence, Foreign};
+use assay_model::host::HostFacts;
+use assay_model::lab::GeneratorHost;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::Interval;
 
 use super::{Planned, Side, is_of_turns};
+use crate::sample::server_cpus;
 
 /// All caveats, how the sides' answers differ first; of one run there are no others.
 pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = Check>) -> Vec<Check> {
@@ -133,13 +136,34 @@ fn method(base: &Record, new: &Record) -> Vec<Difference> {
         Difference::of("assay", &base.assay.version, &new.assay.version),
         Difference::of("build", &base.assay.profile, &new.assay.profile),
         Difference::of("networks", &networks(base), &networks(new)),
-        Difference::of("server_cpus", &base.isolation.server_cpus, &new.isolation.server_cpus),
+        Difference::of("server_host", &server_host(base), &server_host(new)),
+        Difference::of("generator_hosts", &generator_hosts(base), &generator_hosts(new)),
+        Difference::of("server_cpus", &server_cpus(base), &server_cpus(new)),
         Difference::of("generator_cpus", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
         Difference::of("engine", &engine(base), &engine(new)),
         Difference::of("memory", &memory(base), &memory(new)),
         Difference::of("window_s", &a.window_s, &b.window_s),
         Difference::of("warmup_s", &a.warmup_s, &b.warmup_s),
     ])
+}
+
+/// The host on which servers were started, and what machine that is; empty for the one that measured.
+fn server_host(record: &Record) -> Vec<String> {
+    let host = record.server_host.iter();
+    host.flat_map(|host| machine_of(&host.name, &host.host)).collect()
+}
+
+/// The hosts from which load came, with their CPUs, and what machines these are; empty for the one that measured.
+fn generator_hosts(record: &Record) -> Vec<String> {
+    let of = |host: &GeneratorHost| {
+        machine_of(&host.name, &host.host).chain([host.cpus.clone()]).collect::<Vec<_>>()
+    };
+    record.generator_hosts.iter().flat_map(of).collect()
+}
+
+/// A host by its name and what machine it is.
+fn machine_of(name: &str, host: &HostFacts) -> impl Iterator<Item = String> + use<> {
+    [Some(name.to_owned()), host.cpu_model.clone(), host.kernel.clone()].into_iter().flatten()
 }
 
 /// Stack and wire of every network that was measured.

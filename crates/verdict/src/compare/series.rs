@@ -67,7 +67,7 @@ fn figure(window: &Window<'_>, metric: Metric) -> Option<f64> {
         Metric::P50 => quantile(window, 0.5),
         Metric::P99 => quantile(window, 0.99),
         // Usage spans the generator's whole life, so all its answers count, those before the window too.
-        Metric::Cpu => Some(window.server.as_ref()?.cpu_ns().0 as f64 / window.load.books.ok as f64),
+        Metric::Cpu => Some(window.server.as_ref()?.cpu_ns().0 as f64 / window.answers_watched() as f64),
         Metric::Rss => Some(window.server.as_ref()?.memory_bytes() as f64),
     }
 }

@@ -3,7 +3,9 @@
 
 mod apache;
 mod assay;
+mod guest;
 mod h2o;
+mod nghttpd;
 mod nginx;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -11,12 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use assay_host::cpuset::CpuSet;
 use assay_host::limits::free_port;
+use assay_model::protocol::Protocol;
 use assay_tls::Made;
 
 pub(crate) use apache::Apache;
 pub(crate) use assay::AssayServer;
+pub(crate) use guest::Guest;
 pub(crate) use h2o::H2o;
+pub(crate) use nghttpd::Nghttpd;
 pub(crate) use nginx::Nginx;
 
 use super::Place;
@@ -25,7 +31,7 @@ use assay_lab::generator::Tool;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// From the start of a server to its first accepted connection.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_WITHIN: Duration = Duration::from_secs(30);
 /// What sized bodies repeat: that of the reference server, so that bodies are the same everywhere.
 const PATTERN: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
@@ -44,8 +50,12 @@ pub(crate) struct Site {
     /// For the server's own files.
     pub(crate) scratch: PathBuf,
     pub(crate) assay: PathBuf,
+    /// The CPU that it has.
+    pub(crate) cpus: CpuSet,
     /// Who it is, where it is to serve over TLS.
     pub(crate) tls: Option<Pair>,
+    /// What it is to speak.
+    pub(crate) protocol: Protocol,
 }
 
 /// Files with a certificate and its key.
@@ -73,7 +83,7 @@ impl Pair {
 /// A server that is measured or measured with.
 pub(crate) trait Server {
     /// The name it has in tables.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The program that must be installed; `None` for our own.
     fn tool(&self) -> Option<Tool>;
@@ -109,6 +119,16 @@ impl Started {
     }
 }
 
+/// Those of some servers that are installed; one that is not is named.
+pub(crate) fn installed(servers: Vec<Box<dyn Server>>) -> Vec<Box<dyn Server>> {
+    let (here, absent): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| server.is_here());
+    absent
+        .iter()
+        .filter_map(|server| server.tool())
+        .for_each(|tool| eprintln!("{}; left out", tool.advice()));
+    here
+}
+
 /// The body of a size.
 pub(crate) fn body(size: usize) -> Vec<u8> {
     PATTERN.iter().copied().cycle().take(size).collect()
@@ -127,17 +147,31 @@ pub(crate) fn start(server: &dyn Server, place: &Place) -> Result<Started, Strin
 /// # Errors
 /// As for [`start`].
 pub(crate) fn start_over(server: &dyn Server, place: &Place, tls: Option<&Pair>) -> Result<Started, String> {
+    start_speaking(server, place, tls, Protocol::of(false, tls.is_some()))
+}
+
+/// Starts a server that is to speak a protocol, over TLS if there is a certificate.
+///
+/// # Errors
+/// As for [`start`].
+pub(crate) fn start_speaking(
+    server: &dyn Server,
+    place: &Place,
+    tls: Option<&Pair>,
+    protocol: Protocol,
+) -> Result<Started, String> {
     let say = |error: std::io::Error| format!("{}: {error}", server.name());
     let files = place.scratch().join("files");
     write_files(&files).map_err(say)?;
     let port = free_port(IpAddr::V4(ADDRESS)).map_err(say)?;
     let scratch = place.scratch().join(format!("{}-{port}", server.name().replace(' ', "-")));
     std::fs::create_dir_all(&scratch).map_err(say)?;
-    let site = Site { port, files, scratch, assay: place.assay.clone(), tls: tls.cloned() };
+    let (assay, cpus, tls) = (place.assay.clone(), place.server_cpu.clone(), tls.cloned());
+    let site = Site { port, files, scratch, assay, cpus, tls, protocol };
     let mut command = server.command(&site).map_err(say)?;
     let process = Running::start(&mut command, &place.server_cpu)?;
     let address = SocketAddr::from((ADDRESS, port));
-    let mut started = Started { process, address, is_secured: tls.is_some() };
+    let mut started = Started { process, address, is_secured: protocol.is_secured() };
     let until = Instant::now() + READY_WITHIN;
     while TcpStream::connect(started.address).is_err() {
         place.go_on()?;

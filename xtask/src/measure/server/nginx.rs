@@ -42,6 +42,7 @@ fn secured(pair: &Pair) -> (&'static str, String) {
 fn configuration(site: &Site) -> String {
     let (port, scratch, files) = (site.port, site.scratch.display(), site.files.display());
     let (ssl, pair) = site.tls.as_ref().map_or_else(Default::default, secured);
+    let http2 = if site.protocol.is_http2() { " http2" } else { "" };
     let user = as_nobody("user nobody nogroup;");
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {scratch}/{name};\n"))
@@ -65,7 +66,7 @@ open_file_cache_valid 300s;
 default_type text/plain;
 {temporary}
 server {{
-listen 127.0.0.1:{port} backlog=4096{ssl};
+listen 127.0.0.1:{port} backlog=4096{ssl}{http2};
 {pair}root {files};
 location = /hello {{ return 200 '{HELLO}'; }}
 location = /json {{ default_type application/json; return 200 '{JSON}'; }}

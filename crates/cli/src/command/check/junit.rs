@@ -62,6 +62,7 @@ mod tests {
             name: hostile.to_owned(),
             title: hostile.to_owned(),
             path: hostile.to_owned(),
+            protocol: assay_model::protocol::Protocol::H1,
             conformance,
             not_run: None,
         };

@@ -1,18 +1,18 @@
 //! From arguments to an inquiry: which servers, which workloads, which CPUs.
 
 use assay_host::cpuset::{self, CpuSet};
-use assay_host::isolation::{self, DatabasePlace};
+use assay_host::isolation::{self, CompanionPlace};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::{Asked, Inquiry};
 use assay_lab::database::{GivenUrl, Source};
-use assay_lab::{Launch, Scheme, Subject, database_of};
+use assay_lab::{Launch, Scheme, Subject, Upstream, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
 use assay_model::workload::{MessageKind, RequestKind, Workload};
 use assay_tls::Client;
 
-use crate::args::{CheckArguments, RequestArguments};
+use crate::args::{CheckArguments, HttpName, RequestArguments};
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
@@ -25,11 +25,13 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     let asked = |subject: Subject| {
         let workloads = workloads(&catalogue, &subject, arguments)?;
         let client = client(&subject, arguments)?;
-        Ok(Asked { subject, workloads, client })
+        let http2 = is_http2(&subject, arguments)?;
+        Ok(Asked { subject, workloads, client, http2 })
     };
     let servers: Vec<Asked> = subjects.into_iter().map(asked).collect::<Result<_, Failure>>()?;
     Ok(Inquiry {
         databases: databases(&catalogue, &servers, arguments.database.given()?.as_ref())?,
+        upstream: upstream(&catalogue, &servers),
         servers,
         tls: arguments.start_with_tls,
         only: arguments.only.clone(),
@@ -60,6 +62,24 @@ fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Sub
         subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
     }
     Ok(subjects.into_iter().map(|subject| subject.hiding(secrets())).collect())
+}
+
+/// Whether a server is asked for the rules of HTTP/2.
+fn is_http2(subject: &Subject, arguments: &CheckArguments) -> Result<bool, Failure> {
+    let scheme = match subject.launch {
+        Launch::Running { scheme, .. } => Some(scheme),
+        Launch::Process(_) => None,
+    };
+    match (arguments.http, scheme) {
+        (Some(HttpName::One), Some(Scheme::H2c)) => {
+            Err(Failure::usage("h2c:// is HTTP/2: leave --http 1.1 out, or write http://"))
+        }
+        (Some(HttpName::Two), Some(Scheme::Ws | Scheme::Wss)) => {
+            Err(Failure::usage("a WebSocket is opened by HTTP/1.1: leave --http 2 out"))
+        }
+        (Some(HttpName::Two), _) | (None, Some(Scheme::H2c)) => Ok(true),
+        (Some(HttpName::One) | None, _) => Ok(false),
+    }
 }
 
 /// Who asks a server that runs already; none for one without TLS.
@@ -156,12 +176,19 @@ fn databases(
         sources.push(match given.filter(|_| kind == DatabaseKind::Postgresql) {
             Some(url) => Source::beside(url.clone(), servers.iter().map(|asked| &asked.subject))?,
             None => {
-                let place = DatabasePlace { cpus: cpuset::allowed(), beside_generator: false };
+                let place = CompanionPlace { cpus: cpuset::allowed(), beside_generator: false };
                 run::private(catalogue, kind, place)?
             }
         });
     }
     Ok(sources.into_iter().chain(watched).collect())
+}
+
+/// What is behind proxies. Nothing is measured, so it may have any CPUs.
+fn upstream(catalogue: &Catalogue, servers: &[Asked]) -> Option<Upstream> {
+    let is_needed = servers.iter().any(|asked| asked.subject.is_proxy());
+    let subject = run::limits(catalogue).into_iter().find(|_| is_needed)?;
+    Some(Upstream { subject, place: CompanionPlace { cpus: cpuset::allowed(), beside_generator: false } })
 }
 
 fn cpus(arguments: &CheckArguments) -> CpuSet {

@@ -11,7 +11,8 @@ use crate::command::list::table as columns;
 
 /// What came of one server: every rule, or only the broken ones, and the sum.
 pub(super) fn server(server: &CheckedServer, quiet: bool) -> String {
-    let mut out = format!("{}, GET {}\n", foreign::line(&server.name), foreign::line(&server.path));
+    let over = if server.protocol.is_http1() { String::new() } else { format!(" over {}", server.protocol) };
+    let mut out = format!("{}, GET {}{over}\n", foreign::line(&server.name), foreign::line(&server.path));
     match (&server.conformance, &server.not_run) {
         (Some(conformance), _) => {
             let shown = conformance.findings.iter().filter(|f| !quiet || f.ruling == Ruling::Broken);

@@ -1,5 +1,6 @@
 //! `assay doctor`: is this machine fit, what spoils it, how to mend it.
 
+mod lab;
 mod text;
 
 use std::time::Duration;
@@ -19,6 +20,9 @@ use crate::output;
 const MAX_WATCH: Nanos = Nanos(60_000_000_000);
 
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
+    if let Some(file) = &arguments.lab {
+        return lab::run(file, arguments);
+    }
     if arguments.watch > MAX_WATCH {
         return Err(Failure::usage(
             "--watch: a minute is the most; what comes and goes more slowly shows in the rounds",
@@ -29,13 +33,17 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
         diagnosis = look(arguments)?;
     }
     if arguments.json {
-        let json =
-            serde_json::to_string_pretty(&diagnosis).map_err(|error| Failure::Bug(error.to_string()))?;
-        output::result(&(foreign::json(&json) + "\n"));
+        print_json(serde_json::to_string_pretty(&diagnosis))?;
     } else {
         output::result(&text::render(&diagnosis, &output::style(arguments.ascii)));
     }
     Ok(exit(&diagnosis, arguments.strict))
+}
+
+fn print_json(json: serde_json::Result<String>) -> Result<(), Failure> {
+    let json = json.map_err(|error| Failure::Bug(error.to_string()))?;
+    output::result(&(foreign::json(&json) + "\n"));
+    Ok(())
 }
 
 fn look(arguments: &DoctorArguments) -> Result<Diagnosis, Failure> {

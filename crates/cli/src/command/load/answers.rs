@@ -7,7 +7,6 @@ use assay_lab::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use assay_link::Link;
 use assay_load::LoadPlan;
 use assay_model::learnt::Learnt;
-use assay_tls::Client;
 
 use crate::args::LoadArguments;
 
@@ -37,13 +36,12 @@ impl Answers {
 
     /// A server that does not answer is not learnt from; the load tells what befalls it.
     fn ask(&mut self, plan: &mut LoadPlan, occasion: Occasion) {
+        let protocol = plan.protocol();
         let (Some(authority), [kind]) = (&self.authority, plan.requests.as_mut_slice()) else { return };
         let timeout = Duration::from_nanos(plan.timeout.0);
         let question = Question { workload: "", number: 0, kind, timeout };
         let link = Link::loopback();
-        // Who asks speaks HTTP/1.1, whatever the load does.
-        let client = plan.tls.as_ref().map(Client::with_http1);
-        let door = Door { link: &link, authority, tls: client.as_ref() };
+        let door = Door { link: &link, authority, tls: plan.tls.as_ref(), protocol };
         let lesson = learn(door, question, occasion, self.learnt.as_ref());
         if let Ok(Lesson { learnt, expect: Some(expect) }) = lesson {
             kind.expect = expect;

@@ -1,75 +1,118 @@
-//! The line on a terminal that tells how far a measurement is.
+//! How far a load is, on standard error: the last second in figures, drawn anew each second, on a terminal; a line each second where
+//! that is asked for. The threads under way hand over what they saw once a second; nothing is drawn on their CPU time.
+//!
+//! What watching costs is the CPU time of the thread that waits for them, which does nothing else: it puts together what they hand
+//! over, and draws it.
 
-use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-use assay_load::{LoadPlan, Progress, Span};
+use assay_engine::clock::thread_cpu;
+use assay_load::{LoadPlan, Progress, Second, Span};
 use assay_model::load::Phase;
 use assay_model::units::Nanos;
 use assay_report::format;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use assay_report::terminal::live::LoadBoard;
 
-/// Over this time the rate is taken that the line shows.
-const RATE_INTERVAL: Nanos = Nanos::from_millis(1000);
+use crate::{args, output, screen};
 
-/// The live line; there is none where nobody watches.
+/// Longest time between two drawings.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is shown while the load goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// What is known now, drawn anew.
+    Board,
+    /// A line each second.
+    Lines,
+    Nothing,
+}
+
+impl Shown {
+    /// What is shown where it is asked for like that; a program that reads the result wants nothing beside it.
+    pub(super) fn of(progress: args::Progress, is_for_program: bool) -> Self {
+        match progress {
+            args::Progress::Plain => Self::Lines,
+            args::Progress::Auto if !is_for_program && screen::can_be_drawn_on() => Self::Board,
+            args::Progress::Auto | args::Progress::None => Self::Nothing,
+        }
+    }
+}
+
+/// What is known of the load; taken off the screen when dropped.
 pub(super) struct Live {
-    bar: Option<ProgressBar>,
+    shown: Shown,
+    ascii: bool,
+    board: LoadBoard,
+    /// Connections that were asked for.
     connections: u64,
     warmup: Nanos,
     span: Span,
-    /// Time and right answers when the rate was taken last.
-    mark: (Nanos, u64),
     per_second: Option<f64>,
+    drawn: Option<(Instant, Phase)>,
+    /// When it was first told of anything, and the CPU time of this thread until then.
+    began: Option<(Instant, Nanos)>,
 }
 
 impl Live {
-    pub(super) fn new(plan: &LoadPlan, wanted: bool) -> Self {
-        let watched = wanted && std::io::stderr().is_terminal();
-        let bar = watched.then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(
-                ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
-            );
-            bar
-        });
+    pub(super) fn new(plan: &LoadPlan, shown: Shown, ascii: bool) -> Self {
         Self {
-            bar,
+            shown,
+            ascii,
+            board: LoadBoard::default(),
             connections: u64::from(plan.connections) + u64::from(plan.idle),
             warmup: plan.warmup,
             span: plan.span,
-            mark: (Nanos::ZERO, 0),
             per_second: None,
+            drawn: None,
+            began: None,
         }
     }
 
-    pub(super) fn draw(&mut self, progress: &Progress) {
-        let text = self.text(progress);
-        if let Some(bar) = &self.bar {
-            bar.set_message(text);
+    /// Takes note of how far it is; draws where that was not done lately, or another part has begun.
+    pub(super) fn tell_progress(&mut self, progress: &Progress) {
+        self.update(progress);
+        self.take_cost();
+        let is_fresh = |(at, phase): (Instant, Phase)| at.elapsed() < PAUSE && phase == progress.phase;
+        if !self.drawn.is_some_and(is_fresh) {
+            self.drawn = Some((Instant::now(), progress.phase));
+            self.draw();
         }
     }
 
-    /// Takes the line off the screen.
-    pub(super) fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+    /// Takes note of a second that is over.
+    pub(super) fn tell_second(&mut self, second: &Second) {
+        let per_second = second.line.length_ns.rate_of(second.line.ok);
+        self.per_second = Some(per_second);
+        let times = second.response.as_ref().unwrap_or(&second.service);
+        self.board.add_second(per_second, &second.line.errors, times, second.response.is_some());
+        if self.shown == Shown::Lines {
+            output::note(self.board.line());
+        }
+        self.drawn = None;
+    }
+
+    fn draw(&self) {
+        if self.shown == Shown::Board {
+            let size = screen::size();
+            screen::draw(self.board.lines(&screen::style(self.ascii, size), size.rows.saturating_sub(1)));
         }
     }
 
-    fn text(&mut self, progress: &Progress) -> String {
-        let (made, asked) = (format::count(progress.connections), format::count(self.connections));
-        if progress.phase == Phase::Connecting {
-            return format!("connecting · {made} of {asked} connections");
-        }
-        let rate =
-            self.rate(progress).map_or_else(String::new, |rate| format!(" · {}/s", format::rate(rate)));
-        let failed = match progress.failed {
-            0 => String::new(),
-            n => format!(" · {} failed", format::count(n)),
-        };
-        let answered = format::count(progress.ok);
-        let connections = if made == asked { made } else { format!("{made} of {asked}") };
-        format!("{}{rate} · {answered} answered{failed} · {connections} connections", self.stage(progress))
+    /// Takes note of what watching has cost so far.
+    fn take_cost(&mut self) {
+        let cpu = thread_cpu();
+        let (since, before) = *self.began.get_or_insert_with(|| (Instant::now(), cpu));
+        self.board.cpu_share =
+            (cpu - before).as_secs_f64() / since.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
+    }
+
+    fn update(&mut self, progress: &Progress) {
+        self.board.stage = self.stage(progress);
+        self.board.left_ns = self.left(progress).map(|left| left.0);
+        self.board.answered = progress.ok;
+        self.board.in_flight = progress.in_flight;
+        self.board.connections = progress.connections;
     }
 
     fn stage(&self, progress: &Progress) -> String {
@@ -77,7 +120,7 @@ impl Live {
             format!("{} of {}", format::span(done.min(whole).0), format::span(whole.0))
         };
         match (progress.phase, self.span) {
-            (Phase::Connecting, _) => "connecting".to_owned(),
+            (Phase::Connecting, _) => format!("connecting, {} asked for", format::count(self.connections)),
             (Phase::WarmUp, _) => format!("warming up {}", of(progress.elapsed, self.warmup)),
             (Phase::Drain, _) => "waiting for the last answers".to_owned(),
             (Phase::Window, Span::Time(window)) => of(progress.elapsed - self.warmup, window),
@@ -87,17 +130,22 @@ impl Live {
         }
     }
 
-    /// Right answers per second, over about the last second.
-    fn rate(&mut self, progress: &Progress) -> Option<f64> {
-        let (since, before) = self.mark;
-        let span = progress.elapsed - since;
-        if span >= RATE_INTERVAL || (self.per_second.is_none() && span > Nanos::ZERO) {
-            self.per_second = Some(progress.ok.saturating_sub(before) as f64 / span.as_secs_f64());
+    /// Time until the load ends; for a number of requests, going by the last second.
+    fn left(&self, progress: &Progress) -> Option<Nanos> {
+        match (progress.phase, self.span) {
+            (Phase::Connecting | Phase::Drain, _) => None,
+            (_, Span::Time(window)) => Some(self.warmup + window - progress.elapsed),
+            (_, Span::Requests(n)) => {
+                let per_second = self.per_second.filter(|rate| *rate > 0.0)?;
+                Some(Nanos::from_secs_f64(n.saturating_sub(progress.issued) as f64 / per_second))
+            }
         }
-        if span >= RATE_INTERVAL {
-            self.mark = (progress.elapsed, progress.ok);
-        }
-        self.per_second
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        screen::clear();
     }
 }
 
@@ -105,26 +153,34 @@ impl Live {
 mod tests {
     use super::*;
 
+    fn live(span: Span) -> Live {
+        let target = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+        let warmup = Nanos::from_millis(2000);
+        let plan = LoadPlan { connections: 9000, warmup, span, ..LoadPlan::new(target, Vec::new()) };
+        Live::new(&plan, Shown::Nothing, false)
+    }
+
+    fn at(phase: Phase, elapsed_ms: u64, issued: u64) -> Progress {
+        Progress { phase, elapsed: Nanos::from_millis(elapsed_ms), issued, ..Progress::default() }
+    }
+
     #[test]
     fn each_phase_has_its_words() {
-        let ms = Nanos::from_millis;
-        let target = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
-        let plan = LoadPlan {
-            connections: 9000,
-            warmup: ms(2000),
-            span: Span::Time(ms(10_000)),
-            ..LoadPlan::new(target, Vec::new())
-        };
-        let mut live = Live::new(&plan, false);
-        let mut text = |phase, elapsed, ok| {
-            live.text(&Progress { phase, elapsed: ms(elapsed), ok, connections: 3211, ..Progress::default() })
-        };
-        assert_eq!(text(Phase::Connecting, 0, 0), "connecting · 3,211 of 9,000 connections");
-        let warm = text(Phase::WarmUp, 200, 1000);
-        assert_eq!(warm, "warming up 0.2 s of 2.0 s · 5.00k/s · 1,000 answered · 3,211 of 9,000 connections");
-        text(Phase::Window, 3000, 10_000);
-        let later = text(Phase::Window, 4000, 12_000);
-        assert!(later.starts_with("2.0 s of 10 s · 2.00k/s · 12,000 answered"), "{later}");
-        assert!(text(Phase::Drain, 11_000, 12_000).starts_with("waiting for the last answers"));
+        let live = live(Span::Time(Nanos::from_millis(10_000)));
+        let stage = |phase, elapsed| live.stage(&at(phase, elapsed, 0));
+        assert_eq!(stage(Phase::Connecting, 0), "connecting, 9,000 asked for");
+        assert_eq!(stage(Phase::WarmUp, 200), "warming up 0.2 s of 2.0 s");
+        assert_eq!(stage(Phase::Window, 4000), "2.0 s of 10 s");
+        assert_eq!(stage(Phase::Drain, 12_000), "waiting for the last answers");
+        assert_eq!(live.left(&at(Phase::Window, 4000, 0)), Some(Nanos::from_millis(8000)));
+        assert_eq!(live.left(&at(Phase::Connecting, 0, 0)), None);
+    }
+
+    #[test]
+    fn requests_that_are_left_take_as_long_as_the_last_second_says() {
+        let mut live = live(Span::Requests(5000));
+        assert_eq!(live.left(&at(Phase::Window, 3000, 1000)), None);
+        live.per_second = Some(2000.0);
+        assert_eq!(live.left(&at(Phase::Window, 3000, 1000)), Some(Nanos::from_millis(2000)));
     }
 }

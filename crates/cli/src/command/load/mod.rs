@@ -1,21 +1,24 @@
 //! `assay load`: the bare generator, for people and for the lab.
 
 mod answers;
+mod drive;
+mod fleet;
 mod hdr_log;
 mod live;
 mod on_request;
 mod plan;
 mod seconds;
 mod server;
+mod shares;
 mod summary;
 mod tls;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_lab::Exit;
-use assay_load::{LoadPlan, News};
-use assay_model::load::LoadReport;
+use assay_lab::{Exit, running};
+use assay_load::{LoadError, LoadPlan, News};
+use assay_model::load::{ErrorClass, LoadReport};
 use assay_report::foreign;
 use assay_verdict::ending_of_load;
 
@@ -24,31 +27,41 @@ use crate::failure::Failure;
 use crate::secrets::secrets;
 use crate::{output, signals};
 use answers::Answers;
-use live::Live;
+use fleet::Crew;
+use live::{Live, Shown};
 use seconds::Seconds;
 use server::Server;
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
+    if arguments.participant {
+        return fleet::participant::run(&arguments);
+    }
     let target = plan::target(&arguments)?;
-    // Whoever names the generator's CPUs has placed both, as the lab does.
-    let server = arguments.cpus.is_none().then(|| Server::at(target));
+    // Whoever names the generator's CPUs or hosts has placed both, as the lab does.
+    let is_placed = arguments.cpus.is_some() || arguments.lab.is_some();
+    let server = (!is_placed).then(|| Server::at(target));
+    let crew = Crew::of(&arguments)?;
     let plan = plan::build(&arguments, target, server.as_ref())?;
     if arguments.on_request {
-        return on_request::run(plan);
+        return on_request::run(plan, &crew);
     }
     let mut seconds = Seconds::open(arguments.stream.as_deref(), arguments.hdr.as_deref())?;
-    let mut plan = LoadPlan { seconds: seconds.are_wanted(), ..plan };
+    let shown = Shown::of(arguments.progress, arguments.json);
+    let mut plan = LoadPlan { seconds: seconds.are_wanted() || shown != Shown::Nothing, ..plan };
     let stop = signals::flag()?;
-    assay_load::check(&plan)?;
+    crew.check(&plan)?;
     let mut answers = Answers::learn(&arguments, &mut plan);
-    let mut measure = |plan: &LoadPlan| measure(plan, server.as_ref(), &mut seconds, &arguments, &stop);
-    let mut report = measure(&plan)?;
+    let measure = |plan: &LoadPlan, seconds: &mut Seconds| {
+        let live = Live::new(plan, shown, arguments.ascii);
+        measure(plan, &crew, server.as_ref(), seconds, live, &stop)
+    };
+    let mut report = measure(&plan, &mut seconds)?;
     let is_suspicious = report.books.errors.keys().any(|class| class.is_wrong_answer());
     // Seconds that were told cannot be taken back.
-    let is_to_be_repeated = is_suspicious && !plan.seconds && !stop.load(Ordering::Relaxed);
+    let is_to_be_repeated = is_suspicious && !seconds.are_wanted() && !stop.load(Ordering::Relaxed);
     if is_to_be_repeated && answers.are_looser(&mut plan) {
         output::note("its answers vary: measured once more, without what varies");
-        report = measure(&plan)?;
+        report = measure(&plan, &mut seconds)?;
     }
     report.learnt = answers.learnt.into_iter().collect();
     secrets().hide_in(&mut report);
@@ -63,28 +76,44 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
 
 fn measure(
     plan: &LoadPlan,
+    crew: &Crew,
     server: Option<&Server>,
     seconds: &mut Seconds,
-    arguments: &LoadArguments,
+    mut live: Live,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Failure> {
-    let mut live = Live::new(plan, !arguments.json);
     let watch = server.map(Server::watch);
-    let report = assay_load::run(plan, stop, |news| match news {
-        News::Progress(progress) => live.draw(&progress),
+    let report = drive::once_only(plan, crew, stop, &mut |news| match news {
+        News::Progress(progress) => live.tell_progress(&progress),
         News::Second(second) => {
+            live.tell_second(&second);
             if !seconds.write(&second) {
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        News::Connected | News::Turn(_) => {}
+        News::Connected | News::Began(_) | News::Turn(_) => {}
     });
-    live.clear();
-    let mut report = report?;
+    drop(live);
+    let mut report = report.map_err(explained)?;
     if let Some(watch) = watch {
         watch.finish(&mut report);
     }
     Ok(report)
+}
+
+/// Adds to a refused connection whom else the URL may mean.
+fn explained(failure: Failure) -> Failure {
+    let Failure::Load(LoadError::Unreachable { target, class: ErrorClass::ConnectRefused, why }) = &failure
+    else {
+        return failure;
+    };
+    match running::instead_of(*target) {
+        Some(hint) => Failure::Unmeasured {
+            exit: Exit::ContenderFailed,
+            reason: format!("no connection to {target} could be made: {why}; {hint}"),
+        },
+        None => failure,
+    }
 }
 
 /// Prints the report; where standard output carries the stream, people find the summary on standard error.

@@ -5,6 +5,8 @@ use assay_lab::generator::CONNECTED;
 use assay_load::{LoadPlan, News, WindowOrder};
 use assay_model::units::Nanos;
 
+use super::drive;
+use super::fleet::Crew;
 use crate::failure::Failure;
 use crate::{output, signals};
 
@@ -12,17 +14,21 @@ use crate::{output, signals};
 const SLICE: Nanos = Nanos::from_millis(10);
 
 /// Tells that the connections are made, and measures until standard input ends.
-pub(super) fn run(plan: LoadPlan) -> Result<Exit, Failure> {
+pub(super) fn run(plan: LoadPlan, crew: &Crew) -> Result<Exit, Failure> {
     let plan = LoadPlan { series_interval: SLICE, series_from_start: true, ..plan };
     let stop = signals::flag()?;
     let orders = std::io::stdin().lines().map_while(Result::ok).map_while(|line| parse(&line));
     let mut told = Ok(());
-    let report = assay_load::run_windows(&plan, orders, &stop, |news| match (news, &told) {
+    let report = drive::windows(&plan, crew, orders, &stop, &mut |news| match (news, &told) {
         (News::Connected, _) => output::result(&format!("{CONNECTED}\n")),
         (News::Turn(turn), Ok(())) => told = print(serde_json::to_string(&*turn)),
         _ => {}
     })?;
     told?;
+    if let Some(share) = report.generators.iter().find(|share| share.lost.is_some()) {
+        let reason = format!("generator {}: {}", share.name, share.lost.as_deref().unwrap_or_default());
+        return Err(Failure::Unmeasured { exit: Exit::MachineUnfit, reason });
+    }
     print(serde_json::to_string(&report))?;
     Ok(Exit::Ok)
 }
@@ -30,7 +36,11 @@ pub(super) fn run(plan: LoadPlan) -> Result<Exit, Failure> {
 /// `SETTLE_NS LENGTH_NS`; anything else ends the measurement as the end of input does.
 fn parse(line: &str) -> Option<WindowOrder> {
     let (settle, length) = line.trim().split_once(' ')?;
-    Some(WindowOrder { settle: Nanos(settle.parse().ok()?), length: Nanos(length.parse().ok()?) })
+    Some(WindowOrder {
+        settle: Nanos(settle.parse().ok()?),
+        length: Nanos(length.parse().ok()?),
+        start: None,
+    })
 }
 
 fn print(line: serde_json::Result<String>) -> Result<(), Failure> {

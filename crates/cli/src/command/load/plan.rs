@@ -4,7 +4,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use assay_engine::EngineKind;
-use assay_host::cpuset;
+use assay_fleet::line::Part;
+use assay_host::cpuset::{self, CpuSet};
 use assay_lab::catalogue::Catalogue;
 use assay_lab::contender::before::{Commands, Ready, Surroundings};
 use assay_lab::{Exit, Scheme, Stop, Url};
@@ -38,14 +39,35 @@ pub(super) fn build(
     if !arguments.stack.is_in_memory() {
         arguments.consent.to_address(&url.host, target)?;
     }
-    let (http, workload) = (http(arguments, &url)?, workload_of(arguments, &url)?);
-    let plan = LoadPlan {
+    let workload = workload_of(arguments, &url)?;
+    let cpus = cpus(arguments, server)?;
+    with_engine(arguments, with_workload(arguments, target, workload, cpus)?)
+}
+
+/// The part that a generator has in a load which somebody else leads, who has asked all that was to be asked.
+pub(super) fn of_part(arguments: &LoadArguments, part: Part) -> Result<LoadPlan, Failure> {
+    let cpus: CpuSet = part.cpus.parse().map_err(Failure::usage)?;
+    let plan = with_workload(arguments, part.target, part.workload, Vec::new())?;
+    let plan = LoadPlan { sources: part.sources, seconds: part.seconds, ..plan };
+    with_engine(arguments, plan.part(part.slice, cpus.iter().collect()))
+}
+
+fn with_workload(
+    arguments: &LoadArguments,
+    target: SocketAddr,
+    workload: Workload,
+    cpus: Vec<u32>,
+) -> Result<LoadPlan, Failure> {
+    let url = Url::parse(&arguments.url)?;
+    let http = http(arguments, &url, workload.grpc)?;
+    Ok(LoadPlan {
         http,
         websocket: workload.websocket,
+        grpc: workload.grpc,
         idle: arguments.idle,
         host: url.host_field(),
         connections: arguments.connections,
-        cpus: cpus(arguments, server)?,
+        cpus,
         arrival: arrival(arguments)?,
         warmup: arguments.warmup,
         span: arguments.requests.map_or(Span::Time(arguments.duration), Span::Requests),
@@ -58,7 +80,11 @@ pub(super) fn build(
         seed: arguments.seed,
         checking: arguments.check.rule(),
         ..LoadPlan::new(target, workload.requests)
-    };
+    })
+}
+
+/// The plan on the stack that was asked for.
+fn with_engine(arguments: &LoadArguments, plan: LoadPlan) -> Result<LoadPlan, Failure> {
     let stack = arguments.stack.stack(End::Second, None, || engine(arguments, &plan))?;
     Ok(LoadPlan { stack, ..plan })
 }
@@ -74,9 +100,13 @@ fn reuse(arguments: &LoadArguments) -> Reuse {
     arguments.requests_per_connection.or(once).map_or(Reuse::Always, Reuse::Requests)
 }
 
-/// The version of HTTP that is meant, with what is said of it.
-fn http(arguments: &LoadArguments, url: &Url) -> Result<Http, Failure> {
+/// The version of HTTP that is meant, with what is said of it; calls of gRPC travel over HTTP/2.
+fn http(arguments: &LoadArguments, url: &Url, is_called: bool) -> Result<Http, Failure> {
     let http = match (arguments.http, url.scheme) {
+        (Some(HttpName::One), _) if is_called => {
+            return Err(Failure::usage("gRPC is laid upon HTTP/2: leave --http 1.1 out"));
+        }
+        _ if is_called => Http::Two,
         (Some(HttpName::One), Scheme::H2c) => {
             return Err(Failure::usage("h2c:// is HTTP/2: leave --http 1.1 out, or write http://"));
         }
@@ -100,15 +130,17 @@ fn http(arguments: &LoadArguments, url: &Url) -> Result<Http, Failure> {
 /// How connections are secured, if the URL asks for it.
 fn client(arguments: &LoadArguments, url: &Url, http: Http) -> Result<Option<Client>, Failure> {
     match url.scheme {
-        Scheme::Https | Scheme::Wss => {
+        Scheme::Https | Scheme::Wss | Scheme::Grpcs => {
             let client = arguments.tls.client(&url.host)?;
             Ok(Some(if http == Http::Two { client.with_http2() } else { client }))
         }
-        Scheme::Http | Scheme::H2c | Scheme::Ws if arguments.tls.is_given() => Err(Failure::usage(
-            "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https:// or wss:// in the URL, or leave \
-             them out",
-        )),
-        Scheme::Http | Scheme::H2c | Scheme::Ws => Ok(None),
+        Scheme::Http | Scheme::H2c | Scheme::Ws | Scheme::Grpc if arguments.tls.is_given() => {
+            Err(Failure::usage(
+                "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https://, wss:// or \
+                 grpcs:// in the URL, or leave them out",
+            ))
+        }
+        Scheme::Http | Scheme::H2c | Scheme::Ws | Scheme::Grpc => Ok(None),
     }
 }
 
@@ -126,6 +158,7 @@ pub(super) fn asked(arguments: &LoadArguments) -> String {
         (None, Ok(url)) if url.scheme.is_websocket() => {
             format!("{} messages over {}", arguments.socket.kind(), url.path)
         }
+        (None, Ok(url)) if url.scheme.is_grpc() => format!("calls of {}", url.path),
         (None, Ok(url)) => format!("{} {}", arguments.request.method(), url.path),
         (None, Err(_)) => String::new(),
     }
@@ -141,6 +174,12 @@ fn workload_of(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure
     if url.scheme.is_websocket() && workload.websocket.is_none() {
         return Err(Failure::usage(format_args!(
             "{} asks over HTTP: write http://, or `websocket = \"text\"` into it",
+            workload.name
+        )));
+    }
+    if url.scheme.is_grpc() && !workload.grpc {
+        return Err(Failure::usage(format_args!(
+            "{} asks over HTTP: write http://, or `grpc = true` into it",
             workload.name
         )));
     }
@@ -165,8 +204,8 @@ fn workload_of(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure
 
 /// One request, or one message.
 fn own_workload(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure> {
-    let request = arguments.request.kind(&url.path)?;
     if url.scheme.is_websocket() {
+        let request = arguments.request.kind(&url.path)?;
         let (request, kind) = (arguments.socket.message(request)?, arguments.socket.kind());
         return Ok(Workload { websocket: Some(kind), ..run::own_workload(request) });
     }
@@ -175,7 +214,11 @@ fn own_workload(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failur
             "--message-bytes and --binary are for WebSocket: write ws:// or wss:// in the URL",
         ));
     }
-    Ok(run::own_workload(request))
+    if url.scheme.is_grpc() {
+        let call = arguments.request.call(&url.path)?;
+        return Ok(Workload { grpc: true, ..run::own_workload(call) });
+    }
+    Ok(run::own_workload(arguments.request.kind(&url.path)?))
 }
 
 /// A workload as people write it (TOML) or as the lab hands it over (JSON).

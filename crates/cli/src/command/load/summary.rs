@@ -52,6 +52,7 @@ pub(super) fn text(report: &LoadReport, asked: &str, style: &Style) -> Result<St
     lines.extend(report.learnt.iter().map(|learnt| ("answers", answers(learnt))));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
+    lines.extend(super::shares::lines(report));
     lines.extend(super::server::describe(report).map(|text| ("server", text)));
     lines.extend(objections(report));
     lines.push(("trust", trust(report)));
@@ -134,8 +135,11 @@ fn describe_load(report: &LoadReport, asked: &str) -> String {
         n => format!(" and {} idle ones", format::count(u64::from(n))),
     };
     format!(
-        "{asked} at {} · {arrival}, {connections} connections{pipeline}{idle} · {} on CPU {}",
-        report.target, report.engine, report.cpus
+        "{asked} at {} · {arrival}, {connections} connection{}{pipeline}{idle} · {} on CPU {}",
+        report.target,
+        plural(report.connections),
+        report.engine,
+        report.cpus
     )
 }
 

@@ -1,6 +1,6 @@
 //! Where the database comes from.
 
-use assay_host::isolation::DatabasePlace;
+use assay_host::isolation::CompanionPlace;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::database::Source;
 use assay_model::database::DatabaseKind;
@@ -12,7 +12,7 @@ use crate::output;
 pub(crate) fn private(
     catalogue: &Catalogue,
     kind: DatabaseKind,
-    place: DatabasePlace,
+    place: CompanionPlace,
 ) -> Result<Source, Failure> {
     tell_what_is_ignored(kind);
     Ok(match kind {

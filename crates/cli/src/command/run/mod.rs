@@ -1,14 +1,19 @@
 //! `assay run`: measure, judge, show, keep.
 
 mod database;
+mod hosts;
 mod networks;
 mod plan;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use database::private;
-pub(crate) use plan::{build, own_command, own_workload, program, tools};
+pub(crate) use plan::{
+    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, limits, own_command, own_workload, program,
+    tools,
+};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;
@@ -18,6 +23,7 @@ use assay_model::experiment::Span;
 use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
+use assay_report::page::PageRun;
 use assay_report::terminal::Style;
 use assay_report::{export, foreign, html, outlook};
 use assay_verdict::{ending, judge};
@@ -25,6 +31,7 @@ use assay_verdict::{ending, judge};
 use crate::args::{Format, RunArguments};
 use crate::command::export::Wishes;
 use crate::failure::Failure;
+use crate::live_page::{Followers, LivePage};
 use crate::progress::{Live, clock};
 use crate::secrets::secrets;
 use crate::{command, log, output, signals};
@@ -39,7 +46,8 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
-    let record = match measure(&plan, &arguments.places.runs) {
+    let mut page = arguments.live.map(|port| serve_live(port, arguments.open)).transpose()?;
+    let record = match measure(&plan, &arguments, page.as_mut()) {
         Err(Failure::Lab(LabError::Unsaved { cause, kept })) => {
             show(&kept, &judge(&kept)?, &arguments)?;
             return Err(Failure::Lab(LabError::Unsaved { cause, kept }));
@@ -48,8 +56,10 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     };
     let verdict = judge(&record)?;
     log::remedies(&verdict);
-    show(&record, &verdict, &arguments)?;
-    write_files(&record, &verdict, &arguments)?;
+    let shown = show(&record, &verdict, &arguments);
+    write_files(&record, &verdict, &arguments, page)?;
+    // What could not be shown is in the record and in its page all the same.
+    shown?;
     Ok(ending(&record, &verdict, arguments.strict).into())
 }
 
@@ -57,11 +67,22 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
 pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
     let plan = plan::build(arguments)?;
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
-    measure(&plan, &arguments.places.runs)
+    measure(&plan, arguments, None)
 }
 
-fn measure(plan: &RunPlan, runs: &Path) -> Result<Record, Failure> {
-    let mut live = Live::new(plan.windows_per_round() as u64);
+/// Serves the run's page from now on, and says where.
+fn serve_live(port: u16, is_opened: bool) -> Result<LivePage, Failure> {
+    let page = LivePage::begin(port)?;
+    output::note(format_args!("live page {}", page.address()));
+    if is_opened {
+        let address = OsString::from(page.address());
+        // Some desktops wait until the browser is closed.
+        std::thread::spawn(move || command::report::open(&address).map_err(output::warning));
+    }
+    Ok(page)
+}
+
+fn measure(plan: &RunPlan, arguments: &RunArguments, page: Option<&mut LivePage>) -> Result<Record, Failure> {
     let stop = signals::stop(|stop| {
         output::note(if stop.now() {
             "stopping now"
@@ -69,23 +90,34 @@ fn measure(plan: &RunPlan, runs: &Path) -> Result<Record, Failure> {
             "finishing this measurement; Ctrl-C again stops at once"
         });
     })?;
-    Ok(rounds::run(plan, &Store::new(runs), &mut live, &stop)?)
+    let mut live = Live::new(arguments.progress, arguments.ascii, &stop);
+    let mut followers = Followers { terminal: &mut live, page };
+    Ok(rounds::run(plan, &Store::new(&arguments.places.runs), &mut followers, &stop)?)
 }
 
 fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<(), Failure> {
-    output::result(&if arguments.json {
-        export::json(record, verdict)?
-    } else {
-        let style = Style { full: arguments.verbose > 0, ..output::style(arguments.ascii) };
-        command::show::summary(record, verdict, &Store::new(&arguments.places.runs), &style)
+    let style = Style { full: arguments.verbose > 0, ..output::style(arguments.ascii) };
+    output::result(&match (arguments.json, arguments.explains) {
+        (true, _) => export::json(record, verdict)?,
+        (false, true) => command::why::explanation(record, verdict, &style)?,
+        (false, false) => {
+            command::show::summary(record, verdict, &Store::new(&arguments.places.runs), &style)
+        }
     });
     Ok(())
 }
 
-/// The page in the run's folder, and whatever else was asked for.
-fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<(), Failure> {
+/// The page in the run's folder, and whatever else was asked for. Whoever follows the run gets the page, too.
+fn write_files(
+    record: &Record,
+    verdict: &Verdict,
+    arguments: &RunArguments,
+    live: Option<LivePage>,
+) -> Result<(), Failure> {
     let folder = arguments.places.runs.join(&record.id);
-    let page = html::page(record, verdict)?;
+    let since = command::report::since(record, &Store::new(&arguments.places.runs));
+    let told = PageRun { record, verdict, since: since.as_ref() };
+    let page = html::pages(&[told])?;
     let in_folder = folder.join("report.html");
     assay_file::write(&in_folder, page.as_bytes())?;
     output::note(format_args!(
@@ -102,7 +134,7 @@ fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> 
         assay_file::write(path, text.as_bytes())?;
         output::note(format_args!("       {}", path.display()));
     }
-    Ok(())
+    live.map_or(Ok(()), |live| live.end(told, &page))
 }
 
 /// What a file's ending asks for.
@@ -134,7 +166,7 @@ fn describe(plan: &RunPlan, store: &Store) -> String {
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.identity.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\n{}windows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\n{}windows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\n{}networks    {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
@@ -151,9 +183,18 @@ fn describe(plan: &RunPlan, store: &Store) -> String {
             "not measured"
         },
         plan.isolation.statement,
+        upstream_in_words(plan),
         networks::describe(plan),
         plan.seed,
     )
+}
+
+/// Where what is behind proxies runs, if there are any.
+fn upstream_in_words(plan: &RunPlan) -> String {
+    let Some(upstream) = &plan.upstream else { return String::new() };
+    let beside = if upstream.place.beside_generator { ", beside the generator" } else { "" };
+    let name = &upstream.subject.identity.name;
+    format!("upstream    {name} behind each proxy, on CPUs {}{beside}\n", upstream.place.cpus)
 }
 
 /// What is run before the load, if anything.

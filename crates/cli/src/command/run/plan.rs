@@ -7,23 +7,23 @@ use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, Isolation};
 use assay_host::names;
 use assay_host::topology::Topology;
-use assay_lab::catalogue::{Catalogue, with_defaults};
+use assay_lab::catalogue::{Catalogue, all_exclude, with_defaults};
 use assay_lab::contender::Tools;
 use assay_lab::database::Source;
 use assay_lab::design;
 use assay_lab::running;
-use assay_lab::{Launch, RunPlan, Subject, database_of};
+use assay_lab::{Launch, RunPlan, Subject, Upstream, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
-use assay_model::experiment::{Experiment, Measure, Protocol};
+use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{RequestKind, Workload};
 
 use super::database::private;
-use super::networks;
-use crate::args::{Rounds, RunArguments};
+use super::{hosts, networks};
+use crate::args::{HttpName, Rounds, RunArguments};
 use crate::command::list;
 use crate::embedded;
 use crate::failure::Failure;
@@ -34,11 +34,11 @@ use crate::secrets::secrets;
 /// What runs when nothing is asked for.
 const DEFAULT_EXPERIMENT: &str = "showdown";
 const DEFAULT_WORKLOAD: &str = "hello";
-const DEFAULT_CONNECTIONS: u32 = 64;
+pub(crate) const DEFAULT_CONNECTIONS: u32 = 64;
 /// Most rounds of a run that goes on until all is settled.
-const MOST_ROUNDS: u32 = 40;
+pub(crate) const MOST_ROUNDS: u32 = 40;
 /// Longest time of such a run, in seconds, unless another is given.
-const DEFAULT_BUDGET_S: f64 = 300.0;
+pub(crate) const DEFAULT_BUDGET_S: f64 = 300.0;
 /// A quick look: the fewest restarts that say something of their noise, and their time in seconds.
 const QUICK_ROUNDS: u32 = 3;
 const QUICK_BUDGET_S: f64 = 24.0;
@@ -75,6 +75,8 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         workloads.push(own_workload(arguments.request.kind(&own_path(arguments, &subjects)?)?));
     }
     let before = arguments.request.before();
+    join(std::mem::take(&mut experiment.workloads), &mut workloads)?;
+    experiment.commands.clear();
     let named = named_workloads(&arguments.workload, &mut workloads, before)?;
     override_with(&mut experiment, arguments, &named);
     let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
@@ -83,17 +85,22 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     let tools = Tools { preload: preload(arguments, &experiment, &tools.assay)?, ..tools };
     let catalogue = Catalogue { workloads, ..catalogue };
     let mut workloads = catalogue.workloads_of(&mut experiment)?;
+    check_streams(&experiment, arguments)?;
     if let Some(command) = before {
         let typed = || (Some(command.to_owned()), PathBuf::new());
         workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
     }
-    let (isolation, database) = places(arguments, &catalogue, &subjects, &workloads)?;
+    let (isolation, database, upstream) = places(arguments, &catalogue, &subjects, &workloads)?;
+    let placed = hosts::place(arguments, isolation)?;
     let plan = RunPlan {
         experiment,
         workloads,
         subjects,
-        isolation,
+        isolation: placed.isolation,
         database,
+        upstream,
+        server_host: placed.server,
+        generator_hosts: placed.generators,
         link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command: own_command(),
@@ -142,6 +149,7 @@ fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
     let needed = arguments.experiment.is_some()
         || arguments.workload.iter().any(|name| !is_file(name))
         || arguments.selectors.iter().any(|s| !s.contains('/'))
+        || arguments.upstream
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
     list::open_if(needed, &arguments.places)
 }
@@ -149,6 +157,11 @@ fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
 fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experiment, Failure> {
     let free = arguments.selectors.is_empty() && arguments.cmd.is_empty() && arguments.workload.is_empty();
     match &arguments.experiment {
+        Some(name) if is_file(name) => {
+            let (experiment, warnings) = Catalogue::experiment_in(Path::new(name))?;
+            warnings.iter().for_each(output::warning);
+            of_catalogue(&experiment, arguments.full)
+        }
         Some(name) => of_catalogue(catalogue.experiment(name)?, arguments.full),
         None if free => of_catalogue(catalogue.experiment(DEFAULT_EXPERIMENT)?, false),
         None => Ok(ad_hoc(if asks_for_its_own(arguments) { OWN_WORKLOAD } else { DEFAULT_WORKLOAD })),
@@ -188,23 +201,28 @@ fn named_workloads(
         }
         let (own, warnings) = Catalogue::workloads_in(Path::new(name), before)?;
         warnings.iter().for_each(output::warning);
-        for workload in own {
-            if workloads.iter().any(|known| known.name == workload.name) {
-                return Err(Failure::usage(format_args!(
-                    "{name}: there is a workload called {} already; call the file something else",
-                    workload.name
-                )));
-            }
-            named.push(workload.name.clone());
-            workloads.push(workload);
-        }
+        named.extend(own.iter().map(|workload| workload.name.clone()));
+        join(own, workloads)?;
     }
     Ok(named)
 }
 
-/// Whether a workload is named by its file. Names have neither slashes nor dots.
-fn is_file(workload: &str) -> bool {
-    workload.contains(['/', '.'])
+/// Adds workloads of the user's own to those that there are.
+fn join(own: Vec<Workload>, workloads: &mut Vec<Workload>) -> Result<(), Failure> {
+    let twice = |workload: &&Workload| workloads.iter().any(|known| known.name == workload.name);
+    if let Some(workload) = own.iter().find(twice) {
+        return Err(Failure::usage(format_args!(
+            "there is a workload called {} already; call your own something else",
+            workload.name
+        )));
+    }
+    workloads.extend(own);
+    Ok(())
+}
+
+/// Whether a workload or an experiment is named by its file. Names have neither slashes nor dots.
+fn is_file(name: &str) -> bool {
+    name.contains(['/', '.'])
 }
 
 fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workloads: &[String]) {
@@ -237,26 +255,50 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     override_length(experiment, arguments);
     experiment.aa &= !arguments.no_aa;
     experiment.long_look &= !arguments.no_long_look;
+    experiment.profile |= arguments.profile;
     experiment.one_at_a_time |= arguments.one_at_a_time;
     if !arguments.generator.is_empty() {
         experiment.generators.clone_from(&arguments.generator);
     }
+    experiment.generator_processes = arguments.generators.unwrap_or(experiment.generator_processes);
     experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
-    let protocols = if arguments.tls { vec![Protocol::H1Tls] } else { distinct(&arguments.protocol) };
+    let protocols = protocols(arguments);
     if !protocols.is_empty() {
         experiment.measures.iter_mut().for_each(|measure| measure.protocols.clone_from(&protocols));
     }
+    if arguments.streams.is_some() {
+        experiment.measures.iter_mut().for_each(|measure| measure.streams = arguments.streams);
+    }
 }
 
-/// Each once, in order.
-fn distinct(protocols: &[Protocol]) -> Vec<Protocol> {
+/// What is to be spoken, each once, in order; nothing where that is left to the experiment.
+fn protocols(arguments: &RunArguments) -> Vec<Protocol> {
+    if arguments.tls || arguments.http.is_some() {
+        return vec![Protocol::of(arguments.http == Some(HttpName::Two), arguments.tls)];
+    }
     let mut distinct = Vec::new();
-    for protocol in protocols {
+    for protocol in &arguments.protocol {
         if !distinct.contains(protocol) {
             distinct.push(*protocol);
         }
     }
     distinct
+}
+
+/// Whether streams and pipelines are asked for where there are such.
+fn check_streams(experiment: &Experiment, arguments: &RunArguments) -> Result<(), Failure> {
+    let cells = experiment.cells();
+    if arguments.streams.is_some() && !cells.iter().any(|cell| cell.protocol.is_http2()) {
+        return Err(Failure::usage(
+            "--streams is for HTTP/2 and gRPC: add --http 2, or --protocol h2c or h2",
+        ));
+    }
+    if arguments.pipeline.is_some() && cells.iter().all(|cell| cell.protocol.is_http2()) {
+        return Err(Failure::usage(
+            "--pipeline is for HTTP/1.1: several requests at once are --streams in HTTP/2",
+        ));
+    }
+    Ok(())
 }
 
 /// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a
@@ -289,8 +331,10 @@ fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
 
 /// Whether the load is a request of the user's own, and not a workload of the catalogue.
 fn asks_for_its_own(arguments: &RunArguments) -> bool {
-    let urls = arguments.selectors.iter().any(|s| s.starts_with("http"));
-    let own = urls || !arguments.cmd.is_empty() || arguments.path.is_some() || arguments.request.is_given();
+    let urls = arguments.selectors.iter().any(|s| s.contains("://"));
+    // What a proxy is asked for, the server behind it answers.
+    let commands = !arguments.cmd.is_empty() && !arguments.upstream;
+    let own = urls || commands || arguments.path.is_some() || arguments.request.is_given();
     own && arguments.workload.is_empty() && arguments.experiment.is_none()
 }
 
@@ -328,20 +372,17 @@ fn subjects(
     let cwd =
         std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
     let selectors = with_defaults(&arguments.selectors, &experiment.contenders);
-    let mut subjects = if selectors.is_empty() && !arguments.cmd.is_empty() {
+    let commands = commands(arguments, experiment, &cwd)?;
+    let mut subjects = if selectors.is_empty() && !commands.is_empty() {
         limits(catalogue)
     } else {
         let (subjects, warnings) = catalogue.select(&selectors)?;
         warnings.iter().for_each(output::warning);
         subjects
     };
-    for (i, command) in arguments.cmd.iter().enumerate() {
-        let subject = Subject::from_command(command, &cwd, arguments.port.get(i).copied())?;
-        let timeout_s = arguments.ready_timeout.map(|span| span.as_secs_f64());
-        subjects.push(subject.ready_by(timeout_s, arguments.ready_path.as_deref()));
-    }
+    subjects.extend(commands);
     // What is asked of a server of the user's own, the reference server need not know.
-    let own = asks_for_its_own(arguments);
+    let own = asks_for_its_own(arguments) || has_its_own(experiment);
     subjects.retain(|s| !own || !s.is_limit() || s.identity.workloads.iter().any(|w| w == OWN_WORKLOAD));
     // Nor can it give a token of theirs.
     let no_limit = arguments.no_limit || arguments.request.before().is_some();
@@ -350,6 +391,33 @@ fn subjects(
     check_names(&subjects, &cwd)?;
     subjects.iter().try_for_each(check_host)?;
     Ok(subjects)
+}
+
+/// The commands that were typed; where nobody is named in place of its contenders, those of the experiment's own file.
+fn commands(arguments: &RunArguments, experiment: &Experiment, cwd: &Path) -> Result<Vec<Subject>, Failure> {
+    if arguments.cmd.is_empty() && all_exclude(&arguments.selectors) {
+        let own = experiment.commands.iter().map(|own| own_subject(own, &cwd.join(&experiment.folder)));
+        return own.collect();
+    }
+    let ports = arguments.port.iter().copied().map(Some).chain(std::iter::repeat(None));
+    let subject = |(command, port): (&String, Option<u16>)| {
+        let timeout_s = arguments.ready_timeout.map(|span| span.as_secs_f64());
+        let subject = Subject::from_command(command, cwd, port)?;
+        let subject = if arguments.upstream { subject.as_proxy() } else { subject };
+        Ok(subject.ready_by(timeout_s, arguments.ready_path.as_deref()))
+    };
+    arguments.cmd.iter().zip(ports).map(subject).collect()
+}
+
+fn own_subject(own: &OwnCommand, folder: &Path) -> Result<Subject, Failure> {
+    let subject = Subject::from_command(&own.run, folder, own.port)?;
+    Ok(subject.ready_by(own.ready_timeout_s, own.ready_path.as_deref()).called(own.name.as_deref()))
+}
+
+/// Whether an experiment asks for workloads of its own file alone.
+fn has_its_own(experiment: &Experiment) -> bool {
+    let is_own = |measure: &Measure| experiment.workloads.iter().any(|own| own.is_called(&measure.workload));
+    experiment.measures.iter().all(is_own)
 }
 
 /// A name that nobody knows is a slip of the pen, and better told now than after every round.
@@ -362,7 +430,8 @@ fn check_host(subject: &Subject) -> Result<(), Failure> {
     }
 }
 
-fn limits(catalogue: &Catalogue) -> Vec<Subject> {
+/// The reference server of a catalogue.
+pub(crate) fn limits(catalogue: &Catalogue) -> Vec<Subject> {
     let limits = catalogue.contenders.iter().filter(|(contender, _)| contender.kind == Kind::Limit);
     limits.map(|(contender, folder)| Subject::from_contender(contender, folder)).collect()
 }
@@ -381,22 +450,28 @@ fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The CPUs of server and generator, and where the database comes from, if one is needed.
+/// The CPUs of server and generator, where the database comes from, if one is needed, and what is behind proxies, if there are any.
 fn places(
     arguments: &RunArguments,
     catalogue: &Catalogue,
     subjects: &[Subject],
     workloads: &[Workload],
-) -> Result<(Isolation, Option<Source>), Failure> {
+) -> Result<(Isolation, Option<Source>, Option<Upstream>), Failure> {
     let isolation = isolation(arguments, &running::cpus_of(subjects))?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
     let given = arguments.database.given()?;
-    let Some(kind) = database_of(pairs)? else { return Ok((isolation, None)) };
-    if let Some(url) = given.filter(|_| kind == DatabaseKind::Postgresql) {
-        return Ok((isolation, Some(Source::beside(url, subjects)?)));
-    }
-    let (isolation, place) = isolation.with_database(&cpuset::allowed(), &Topology::read());
-    Ok((isolation, Some(private(catalogue, kind, place)?)))
+    let needed = database_of(pairs)?;
+    let given = given.filter(|_| needed == Some(DatabaseKind::Postgresql));
+    let given = given.map(|url| Source::beside(url, subjects)).transpose()?;
+    let own = needed.filter(|_| given.is_none());
+    let behind = limits(catalogue).into_iter().find(|_| subjects.iter().any(Subject::is_proxy));
+    let names = [own.map(|_| "the database"), behind.as_ref().map(|_| "the upstream")];
+    let names: Vec<&str> = names.into_iter().flatten().collect();
+    let (isolation, places) = isolation.with_companions(&names, &cpuset::allowed(), &Topology::read());
+    let mut places = places.into_iter();
+    let own = own.and_then(|kind| Some(private(catalogue, kind, places.next()?)));
+    let upstream = behind.and_then(|subject| Some(Upstream { subject, place: places.next()? }));
+    Ok((isolation, given.or(own.transpose()?), upstream))
 }
 
 /// Somebody else's preload library, or the one that we carry where it is needed and none lies beside us. Whoever starts servers with it

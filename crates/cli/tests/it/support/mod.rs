@@ -1,23 +1,31 @@
 //! A place of its own for every test, which asserts when it goes that nothing was left behind.
 
 mod running;
+mod slurm;
+mod sshd;
+mod terminal;
+mod witness;
 
 use assay_skip::skip;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_model::load::LoadReport;
 use assay_model::record::{Machine, NotRun, Record};
 use assay_model::usage::Usage;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
 pub(crate) use running::{Running, Stranger};
+pub(crate) use slurm::Slurm;
+pub(crate) use sshd::Sshd;
+pub(crate) use terminal::Terminal;
+pub(crate) use witness::Witness;
 
 /// Longest wait for anything that must happen; generous, as the machine may be busy with other tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// What makes a run short, unless the test says otherwise.
-const QUICK: [&[&str]; 5] =
-    [&["-d", "100ms"], &["--warmup", "50ms"], &["--rounds", "2"], &["-c", "2"], &["--no-aa"]];
+/// What makes a run short. A fresh server gets no load before it is measured: a slice of that takes longer than the windows.
+pub(crate) const QUICK: [&str; 8] = ["-d", "100ms", "--warmup", "0s", "--rounds", "2", "-c", "2"];
 
 /// A folder with a catalogue, runs and temporary files. Every process that is started from here carries the folder's name
 /// in its environment, as TMPDIR, and so can be found.
@@ -80,6 +88,27 @@ impl Lab {
         self.contender(name, "limit", SERVE);
     }
 
+    /// A contender that answers as it is told by the arguments of `assay stub`, and the workload that asks for that. One that takes its
+    /// time leaves the CPUs to other tests.
+    pub(crate) fn stub(&self, name: &str, kind: &str, program: &[&str]) {
+        let programmed = format!(
+            "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\nexpect = {{ status = 200, body = \"{}\" }}\n",
+            assay_serve::stub::BODY
+        );
+        self.write("workloads/hello.toml", &programmed);
+        let program: String = program.iter().map(|argument| format!(", \"{argument}\"")).collect();
+        let run = format!(
+            "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
+             \"--cpus\", \"${{CPUS}}\"{program}]"
+        );
+        self.contender(name, kind, &run);
+    }
+
+    /// A contender that answers rightly after five milliseconds, for tests to which the load is no matter.
+    pub(crate) fn calm(&self, name: &str) {
+        self.stub(name, "server", &["--service", "5ms"]);
+    }
+
     /// A contender with a programmed misbehaviour (see `fixtures/server.py`).
     pub(crate) fn misbehaving(&self, name: &str, mode: &str) {
         let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/server.py");
@@ -111,12 +140,11 @@ impl Lab {
         command
     }
 
-    /// `assay run ARGUMENTS`, short.
+    /// `assay run ARGUMENTS`, without a control, and short unless the arguments say otherwise.
     pub(crate) fn run(&self, arguments: &[&str]) -> Command {
-        let quick = QUICK.into_iter().filter(|words| !arguments.contains(&words[0])).flatten().copied();
-        let all: Vec<&str> =
-            ["run", "--no-check"].into_iter().chain(quick).chain(arguments.iter().copied()).collect();
-        self.assay(&all)
+        let quick = QUICK.chunks(2).filter(|words| !arguments.contains(&words[0])).flatten().copied();
+        let all = ["run", "--no-check", "--no-aa"].into_iter().chain(quick).chain(arguments.iter().copied());
+        self.assay(&all.collect::<Vec<&str>>())
     }
 
     /// The folder of the only run.
@@ -155,6 +183,22 @@ impl Drop for Lab {
 const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
                      \"--cpus\", \"${CPUS}\"]";
 
+/// Whether a program is installed; else the test says that it leaves something out.
+pub(crate) fn has(program: &str) -> bool {
+    let found = std::process::Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let is_here = found.is_ok_and(|output| output.status.success());
+    if !is_here {
+        skip("tools", format_args!("needs {program}"));
+    }
+    is_here
+}
+
+/// A port of loopback on which nobody listens.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0");
+    listener.and_then(|listener| listener.local_addr()).expect("a port").port()
+}
+
 /// Names in a folder, sorted; none when it does not exist.
 pub(crate) fn listing(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -167,6 +211,10 @@ pub(crate) fn listing(folder: &Path) -> Vec<String> {
 pub(crate) fn free_of_disturbance(record: &mut Record) {
     let rounds = record.rounds.iter_mut().chain(&mut record.long_look);
     for window in rounds.flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells) {
+        if let Some(straight) = window.straight.as_deref_mut() {
+            (straight.machine, straight.load.generator) = (Machine::default(), Usage::default());
+            straight.load.checks.clear();
+        }
         window.load.checks.clear();
         window.load.generator = Usage::default();
         window.machine = Machine::default();
@@ -196,6 +244,11 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// The report that `assay load --json` wrote.
+pub(crate) fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
+    serde_json::from_str(&stdout(assert)).expect("a report")
 }
 
 /// What a finished command wrote to standard output.

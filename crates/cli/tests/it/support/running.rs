@@ -39,9 +39,24 @@ impl Running {
 
     /// `assay serve` at a free port, and its URL.
     pub(crate) fn serve(lab: &super::Lab) -> (Self, String) {
-        let mut server = Self::start(lab.command(&["serve", "--port", "0", "--cpus", "0"]));
-        let line = server.wait_for("serving http://");
-        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("URL");
+        Self::serve_with(lab, &[])
+    }
+
+    /// [`Self::serve`] with further arguments, such as `--tls`.
+    pub(crate) fn serve_with(lab: &super::Lab, more: &[&str]) -> (Self, String) {
+        Self::listening(lab, "serve", more)
+    }
+
+    /// `assay stub` at a free port, which answers as these arguments say, and its URL.
+    pub(crate) fn stub(lab: &super::Lab, program: &[&str]) -> (Self, String) {
+        Self::listening(lab, "stub", program)
+    }
+
+    fn listening(lab: &super::Lab, what: &str, more: &[&str]) -> (Self, String) {
+        let mut server = Self::start(lab.command(&[&[what, "--port", "0", "--cpus", "0"], more].concat()));
+        let scheme = if more.contains(&"--tls") { "https://" } else { "http://" };
+        let line = server.wait_for(&format!(" {scheme}"));
+        let url = line.split_whitespace().find(|word| word.starts_with(scheme)).expect("URL");
         (server, url.to_owned())
     }
 

@@ -7,7 +7,7 @@ use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 
 use super::text::{count, number, percentiles};
-use super::{arguments, headers, keeps_connections};
+use super::{arguments, headers, http1_alone, keeps_connections};
 use crate::generator::load::{Load, LoadGenerator, Site};
 use crate::generator::tool::Tool;
 
@@ -35,6 +35,9 @@ impl LoadGenerator for Ab {
     }
 
     fn refusal(&self, load: &Load) -> Option<String> {
+        if load.http2 {
+            return http1_alone(load);
+        }
         if load.pipeline > 1 {
             return Some("does not pipeline".to_owned());
         }

@@ -1,4 +1,4 @@
-//! h2load, of nghttp2, speaking HTTP/1.1.
+//! h2load, of nghttp2, in HTTP/1.1 and HTTP/2.
 
 use std::ffi::OsString;
 
@@ -29,7 +29,10 @@ impl LoadGenerator for H2load {
     }
 
     fn command(&self, load: &Load, site: &Site<'_>) -> std::io::Result<Vec<OsString>> {
-        let mut command: Vec<OsString> = vec![TOOL.path().into(), "--h1".into()];
+        let mut command: Vec<OsString> = vec![TOOL.path().into()];
+        if !load.http2 {
+            command.push("--h1".into());
+        }
         command.push(format!("-t{}", threads(load, site)).into());
         command.extend(arguments([
             ("-c", load.connections.to_string()),

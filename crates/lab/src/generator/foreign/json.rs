@@ -7,7 +7,7 @@ use assay_model::units::Nanos;
 use serde_json::Value;
 
 use super::text::percentiles;
-use super::{even_arrivals, headers, keeps_connections};
+use super::{even_arrivals, headers, http1_alone, keeps_connections};
 use crate::generator::load::{Load, LoadGenerator, Site};
 use crate::generator::tool::Tool;
 
@@ -105,6 +105,9 @@ impl LoadGenerator for JsonGenerator {
     }
 
     fn refusal(&self, load: &Load) -> Option<String> {
+        if load.http2 {
+            return http1_alone(load);
+        }
         if load.pipeline > 1 {
             return Some("does not pipeline".to_owned());
         }

@@ -50,6 +50,11 @@ fn even_arrivals(load: &Load) -> Option<String> {
     is_random.then(|| "has even arrivals only (--arrival constant)".to_owned())
 }
 
+/// The refusal of HTTP/2.
+fn http1_alone(load: &Load) -> Option<String> {
+    load.http2.then(|| "is asked to speak HTTP/1.1 alone".to_owned())
+}
+
 /// The refusal of a connection for each request.
 fn keeps_connections(load: &Load) -> Option<String> {
     load.fresh.map(|_| "keeps its connections".to_owned())

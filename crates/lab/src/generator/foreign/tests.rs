@@ -123,11 +123,23 @@ const BOMBARDIER: &str = r#"{"spec":{"numberOfConnections":16},"result":{"bytesR
     "req1xx":0,"req2xx":100,"req3xx":0,"req4xx":1,"req5xx":2,"others":3,
     "latency":{"mean":500.5,"percentiles":{"50":400,"99":2000}}}}"#;
 
-const AUTOCANNON: &str = r#"{"errors":2,"duration":1.01,"2xx":200,"non2xx":5,
-    "latency":{"mean":1.5,"p50":1,"p99":4,"p99_9":9}}"#;
+/// autocannon 9.0.0 of npm, without the distributions of requests and bytes per second.
+const AUTOCANNON: &str = r#"{"url":"http://127.0.0.1:18777/","connections":4,"sampleInt":1000,"pipelining":1,"workers":0,
+    "duration":1.16,"samples":1,"start":"2026-11-23T01:31:03.843Z","finish":"2026-11-23T01:31:04.998Z","errors":0,"timeouts":0,
+    "mismatches":0,"non2xx":0,"resets":0,"1xx":0,"2xx":355,"3xx":0,"4xx":0,"5xx":0,"statusCodeStats":{"200":{"count":355}},
+    "latency":{"average":11.06,"mean":11.06,"stddev":16.25,"min":5,"max":141,"p0_001":5,"p0_01":5,"p0_1":5,"p1":5,"p2_5":5,
+    "p10":5,"p25":5,"p50":5,"p75":12,"p90":19,"p97_5":44,"p99":139,"p99_9":141,"p99_99":141,"p99_999":141,"totalCount":355}}"#;
+
+/// autocannon where answers were errors and connections broke.
+const AUTOCANNON_FAILING: &str = r#"{"url":"http://127.0.0.1:18777/","connections":4,"sampleInt":1000,"pipelining":1,"workers":0,
+    "duration":1.18,"samples":1,"start":"2026-11-23T01:31:32.420Z","finish":"2026-11-23T01:31:33.602Z","errors":1,"timeouts":0,
+    "mismatches":0,"non2xx":17,"resets":0,"1xx":0,"2xx":142,"3xx":0,"4xx":0,"5xx":17,
+    "statusCodeStats":{"200":{"count":142},"500":{"count":17}},
+    "latency":{"average":54.06,"mean":54.06,"stddev":52.74,"min":5,"max":183,"p0_001":5,"p0_01":5,"p0_1":5,"p1":5,"p2_5":5,
+    "p10":5,"p25":5,"p50":32,"p75":91,"p90":135,"p97_5":174,"p99":183,"p99_9":183,"p99_99":183,"p99_999":183,"totalCount":159}}"#;
 
 /// What each printed, and what that means: right, failed, the length and the mean in µs, and the 99th percentile in µs.
-const PRINTED: [(GeneratorName, &str, [u64; 4], Option<u64>); 8] = [
+const PRINTED: [(GeneratorName, &str, [u64; 4], Option<u64>); 9] = [
     (GeneratorName::Wrk, WRK, [19_095, 0, 1_000_000, 1500], Some(13_390)),
     (GeneratorName::Wrk, WRK_FAILING, [14_700, 4342, 1_100_000, 7070], Some(115_050)),
     (GeneratorName::Wrk2, WRK2, [60_018, 0, 30_000_000, 6460], Some(11_180)),
@@ -135,7 +147,8 @@ const PRINTED: [(GeneratorName, &str, [u64; 4], Option<u64>); 8] = [
     (GeneratorName::Ab, AB, [20_231, 15, 1_000_000, 1000], Some(7000)),
     (GeneratorName::Oha, OHA, [11, 6, 2_000_000, 1500], Some(2000)),
     (GeneratorName::Bombardier, BOMBARDIER, [100, 6, 1_500_000, 500], Some(2000)),
-    (GeneratorName::Autocannon, AUTOCANNON, [200, 7, 1_010_000, 1500], Some(4000)),
+    (GeneratorName::Autocannon, AUTOCANNON, [355, 0, 1_160_000, 11_060], Some(139_000)),
+    (GeneratorName::Autocannon, AUTOCANNON_FAILING, [142, 18, 1_180_000, 54_060], Some(183_000)),
 ];
 
 fn read(name: GeneratorName, printed: &str) -> Result<Told, String> {

@@ -7,7 +7,7 @@ use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 
 use super::text::{count, percentiles, time};
-use super::{arguments, headers, keeps_connections, threads};
+use super::{arguments, headers, http1_alone, keeps_connections, threads};
 use crate::generator::load::{Load, LoadGenerator, Site};
 use crate::generator::tool::Tool;
 
@@ -57,6 +57,7 @@ impl LoadGenerator for Wrk {
 
     fn refusal(&self, load: &Load) -> Option<String> {
         match (self.has_rate, &load.arrival) {
+            _ if load.http2 => http1_alone(load),
             (false, Arrival::Closed) | (true, Arrival::Constant { .. }) => keeps_connections(load),
             (false, _) => Some("has no rate, only a closed loop".to_owned()),
             (true, Arrival::Closed) => Some("has no closed loop, only a rate".to_owned()),

@@ -11,10 +11,9 @@ pub(super) fn busiest_thread(busy_share: f64) -> String {
     format!("the busiest thread of the generator used {} of its CPU", format::percent(busy_share))
 }
 
-pub(super) fn waited(share: f64, switches: u64, beside_database: bool) -> String {
-    let database = if beside_database { "; the database has the same CPUs" } else { "" };
+pub(super) fn waited(share: f64, switches: u64) -> String {
     format!(
-        "a thread of the generator waited for its CPU {} of the time; {}{database}",
+        "a thread of the generator waited for its CPU {} of the time; {}",
         format::percent(share),
         match switches {
             1 => "1 involuntary switch".to_owned(),
@@ -31,6 +30,20 @@ pub(super) fn waited_in(share: f64, noticeable: Part, void: u64, own: Option<Str
     let lost = if void == 0 { String::new() } else { format!(", {void} of which do not count") };
     let said = own.map_or_else(String::new, |own| format!("; it says itself: {own}"));
     format!("{most}, noticeably in {}{lost}{said}", part(noticeable, "window"))
+}
+
+/// Several generators; the times are how far apart they began, and to what their clocks are known.
+pub(super) fn together(all: u64, lost: &[String], [apart, error]: [Nanos; 2], latest: &str) -> String {
+    let began = format!(
+        "{} generators began within {}, {latest} last; their clocks are known to {}",
+        format::count(all),
+        format::duration(apart.0 as f64),
+        format::duration(error.0 as f64)
+    );
+    match lost {
+        [] => began,
+        lost => format!("of {} generators, lost: {}", format::count(all), lost.join(", ")),
+    }
 }
 
 pub(super) fn lag(p99: Nanos, unknown: &[f64], apart_share: f64) -> String {

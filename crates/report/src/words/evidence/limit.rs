@@ -65,6 +65,10 @@ fn busier(part: &Busiest) -> String {
         Busiest::DatabaseProcess { share } => {
             format!("one process of the database used {} of a CPU", percent(share))
         }
+        Busiest::Upstream { share, beside_generator } => {
+            let what = if *beside_generator { "what the generator left of its CPUs" } else { "its CPUs" };
+            format!("the upstream used {} of {what}", percent(share))
+        }
         Busiest::Link { link, share, from_server } => {
             let which = if *from_server { "from the server" } else { "to the server" };
             format!("{} of what {link} carries went {which}", percent(share))

@@ -50,6 +50,16 @@ pub(super) fn database(cpus: Option<&str>, beside_generator: bool) -> String {
     }
 }
 
+pub(super) fn upstream(cpus: &str, beside_generator: bool) -> String {
+    match beside_generator {
+        true => format!(
+            "the upstream of each proxy shared CPUs {cpus} with the generator, so latencies include waiting for it, straight \
+             and through a proxy alike"
+        ),
+        false => format!("the upstream of each proxy had CPUs {cpus}"),
+    }
+}
+
 pub(super) fn pressure(share: f64) -> String {
     format!("tasks of others waited for a CPU {} of the time in half of the windows", format::percent(share))
 }

@@ -150,6 +150,8 @@ fn property(name: &str) -> String {
         "cpu_quota" => "CPU quota",
         "build" => "assay's build",
         "server_cpus" => "server CPUs",
+        "server_host" => "host of the servers",
+        "generator_hosts" => "hosts of the load",
         "generator_cpus" => "generator CPUs",
         "window_s" => "seconds of a window",
         "warmup_s" => "seconds of warm-up",

@@ -105,6 +105,14 @@ pub(super) fn running(name: &str, running: &Running, shared_cpus: &str) -> Strin
     }
 }
 
+pub(super) fn answered_by_itself(answers: u64, of: u64) -> String {
+    format!(
+        "it made {} of {} itself: its upstream received no request for them",
+        format::count(answers),
+        many(of, "right answer")
+    )
+}
+
 pub(super) fn shared_cpus(cpu: u32, windows: Part) -> String {
     let windows = part(windows, "window");
     format!("it was seen on the generator's CPU {cpu} in {windows}, where both slow each other")

@@ -68,6 +68,19 @@ fn figures_of_a_window_read_as_sentences() {
 }
 
 #[test]
+fn several_generators_are_told_with_how_far_apart_they_began() {
+    let of = Evidence::Generators {
+        generators: 3,
+        lost: Vec::new(),
+        apart_ns: Nanos(1_250_000),
+        latest: "2".to_owned(),
+        clock_error_ns: Nanos(20_000),
+    };
+    let sentence = "3 generators began within 1.25 ms, 2 last; their clocks are known to 20.0 µs";
+    assert_eq!(told(Rule::Generators, CheckOutcome::Warn, of), sentence);
+}
+
+#[test]
 fn age_is_told_with_how_much_and_when() {
     let s = |n: u64| Nanos::from_millis(n * 1000);
     let [slow, long] = [0.09, -0.2].map(|change_share| {
@@ -217,6 +230,7 @@ fn what_was_agreed_on_otherwise_is_told_beside_what_was_asked_for() {
 #[test]
 fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     let waited = |beside_database| Evidence::ThreadWaited {
+        beside_upstream: false,
         waiting_share: 0.2,
         involuntary_switches: 1,
         beside_database,

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.util.List;
 import java.util.Map;
 import javax.net.ssl.SSLContext;
 
@@ -29,10 +30,12 @@ public final class Server {
     int port = Integer.parseInt(System.getenv("PORT"));
     String address = System.getenv("ADDRESS");
     SSLContext tls = Tls.context();
+    String protocol = String.valueOf(System.getenv("PROTOCOL"));
     Undertow.Builder builder = Undertow.builder();
     (tls == null ? builder.addHttpListener(port, address) : builder.addHttpsListener(port, address, tls))
         .setIoThreads(Integer.parseInt(System.getenv("WORKERS")))
         .setServerOption(UndertowOptions.ALWAYS_SET_KEEP_ALIVE, false)
+        .setServerOption(UndertowOptions.ENABLE_HTTP2, List.of("h2c", "h2").contains(protocol))
         .setHandler(Handlers.header(routes, "Server", "undertow"))
         .build()
         .start();

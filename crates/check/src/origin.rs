@@ -1,0 +1,166 @@
+//! A server that has given one plain answer over HTTP/2, against which all others are compared.
+
+use std::time::Duration;
+
+use assay_model::tls::TlsFault;
+
+use crate::objection::{Keeping, Objection, shown};
+use crate::peer::block;
+use crate::peer::frame::{END_HEADERS, END_STREAM, Frame, headers};
+use crate::peer::{NOT_SPOKEN, Peer, Reply, Theirs};
+use crate::target::Target;
+
+/// Before each look whether it is still there.
+const ALIVE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(250)];
+
+/// The fields of a request, the pseudo-header fields first.
+pub(crate) type Fields = Vec<(String, String)>;
+
+/// A server of HTTP/2, and what it answers when it is asked plainly.
+pub(crate) struct Origin {
+    pub(crate) target: Target,
+    pub(crate) status: u16,
+    /// Absent where it differs from one time to the next.
+    pub(crate) body: Option<Vec<u8>>,
+    /// How long the body is; of two that differ, the shorter.
+    pub(crate) body_bytes: usize,
+    /// What it takes.
+    pub(crate) theirs: Theirs,
+}
+
+impl Origin {
+    /// Asks plainly twice.
+    pub(crate) fn visit(target: &Target) -> Result<Self, Objection> {
+        let fields = fields_of(target);
+        let mut peer = Self::peer(target)?;
+        peer.send(&[request(1, END_STREAM, &fields), request(3, END_STREAM, &fields)])?;
+        let replies = peer.replies(&[1, 3])?;
+        let [first, second] = replies.as_slice() else { return Err(peer.fault("no answers")) };
+        Ok(Self {
+            target: target.clone(),
+            status: first.status,
+            body: (first.body == second.body).then(|| first.body.clone()),
+            body_bytes: first.body.len().min(second.body.len()),
+            theirs: peer.theirs(),
+        })
+    }
+
+    fn peer(target: &Target) -> Result<Peer, Objection> {
+        let no_protocol = TlsFault::NoProtocol.to_string();
+        Peer::open(target).map_err(|objection| match objection {
+            Objection::Broken(why) if why.contains(&no_protocol) => {
+                Objection::Broken(format!("{NOT_SPOKEN}: {why}"))
+            }
+            other => other,
+        })
+    }
+
+    /// A connection whose settings are told, with windows that limit nothing.
+    pub(crate) fn open(&self) -> Result<Peer, Objection> {
+        Peer::open(&self.target)
+    }
+
+    /// A connection whose client takes what these settings say.
+    pub(crate) fn open_with(&self, settings: &[(u16, u32)]) -> Result<Peer, Objection> {
+        Peer::open_with(&self.target, settings)
+    }
+
+    /// A connection on which nothing has been said.
+    pub(crate) fn connect(&self) -> Result<Peer, Objection> {
+        Peer::connect(&self.target)
+    }
+
+    /// The fields of the plain request.
+    pub(crate) fn fields(&self) -> Fields {
+        fields_of(&self.target)
+    }
+
+    /// The fields of the plain request with another method, and more of them.
+    pub(crate) fn fields_with(&self, method: &str, more: &[(&str, &str)]) -> Fields {
+        let mut fields = self.fields();
+        fields[0].1 = method.to_owned();
+        fields.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        fields
+    }
+
+    /// The block of the plain request.
+    pub(crate) fn block(&self) -> Vec<u8> {
+        block::fields(&self.fields())
+    }
+
+    /// The plain request.
+    pub(crate) fn get(&self, stream: u32) -> Frame {
+        request(stream, END_STREAM, &self.fields())
+    }
+
+    /// The head of a POST, of which more is to come.
+    pub(crate) fn post(&self, stream: u32, more: &[(&str, &str)]) -> Frame {
+        request(stream, 0, &self.fields_with("POST", more))
+    }
+
+    /// What differs between an answer and the plain one, in words.
+    pub(crate) fn difference(&self, reply: &Reply) -> Option<String> {
+        if reply.status != self.status {
+            return Some(format!("status {} instead of {}", reply.status, self.status));
+        }
+        let wanted = self.body.as_ref()?;
+        (reply.body != *wanted).then(|| format!("body {} instead of {}", shown(&reply.body), shown(wanted)))
+    }
+
+    /// Demands that the answer on this stream is the plain one.
+    pub(crate) fn plain(&self, peer: &mut Peer, stream: u32) -> Keeping {
+        let reply = peer.reply(stream)?;
+        self.difference(&reply).map_or(Ok(()), |difference| Err(peer.fault(&difference)))
+    }
+
+    /// Sends the plain request on this stream and demands the plain answer.
+    pub(crate) fn serves(&self, peer: &mut Peer, stream: u32) -> Keeping {
+        peer.send(&[self.get(stream)])?;
+        self.plain(peer, stream)
+    }
+
+    /// Demands that the body follows of the plain answer whose head has come on this stream.
+    pub(crate) fn rest(&self, peer: &mut Peer, stream: u32) -> Keeping {
+        let body = peer.body(stream)?;
+        match &self.body {
+            Some(wanted) if body != *wanted => {
+                Err(peer.fault(&format!("body {} instead of {}", shown(&body), shown(wanted))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For rules about answers that wait for a window.
+    pub(crate) fn needs_body(&self, bytes: usize) -> Keeping {
+        if self.body_bytes >= bytes {
+            return Ok(());
+        }
+        let why = format!("the plain answer has {} bytes of body, and {bytes} are needed", self.body_bytes);
+        Err(Objection::not_applicable(why))
+    }
+
+    /// Whether the plain request is still answered. A server that replaces a worker may need a moment.
+    pub(crate) fn is_alive(&self) -> Keeping {
+        let mut problem = String::new();
+        for wait in ALIVE_WAITS {
+            std::thread::sleep(wait);
+            match self.open().and_then(|mut peer| self.serves(&mut peer, 1)) {
+                Ok(()) => return Ok(()),
+                Err(objection) => problem = objection.to_string(),
+            }
+        }
+        Err(Objection::Felled(format!("afterwards the plain request was no longer answered: {problem}")))
+    }
+}
+
+/// A request.
+pub(crate) fn request(stream: u32, flags: u8, fields: &[(String, String)]) -> Frame {
+    headers(stream, flags | END_HEADERS, &block::fields(fields))
+}
+
+fn fields_of(target: &Target) -> Fields {
+    let scheme = if target.tls.is_some() { "https" } else { "http" };
+    [(":method", "GET"), (":scheme", scheme), (":path", &target.path), (":authority", &target.host)]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+}

@@ -1,0 +1,307 @@
+//! One connection of HTTP/2, seen by a client that may say anything: no state machine stands between a rule and the wire.
+
+pub(crate) mod block;
+pub(crate) mod frame;
+mod heard;
+mod reply;
+mod transcript;
+mod verdicts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use assay_h2::Code;
+use assay_h2::frame::{HEAD_BYTES, Head, PREFACE};
+
+use crate::dialogue::Dialogue;
+use crate::objection::{Keeping, Objection, shown};
+use crate::target::Target;
+use frame::Frame;
+use heard::Reader;
+pub(crate) use heard::{Field, Heard, Theirs};
+pub(crate) use reply::Reply;
+use transcript::{Side, Transcript};
+
+/// A window that no answer fills, and that may be opened further.
+const WIDE: u32 = 1 << 30;
+/// Settings of a client that takes bodies of any length and no pushes.
+pub(crate) const USUAL: &[(u16, u32)] = &[(ENABLE_PUSH, 0), (INITIAL_WINDOW, WIDE)];
+pub(crate) const TABLE_BYTES: u16 = 1;
+pub(crate) const ENABLE_PUSH: u16 = 2;
+pub(crate) const INITIAL_WINDOW: u16 = 4;
+pub(crate) const FRAME_SIZE: u16 = 5;
+/// What an objection says of a server that does not know the protocol.
+pub(crate) const NOT_SPOKEN: &str = "it does not speak HTTP/2";
+
+/// One connection.
+pub(crate) struct Peer {
+    talk: Dialogue,
+    reader: Reader,
+    transcript: Transcript,
+    /// How often it has acknowledged SETTINGS.
+    acknowledged: usize,
+    /// Streams that it has ended.
+    ended: BTreeSet<u32>,
+}
+
+impl Peer {
+    /// A connection on which nothing has been said.
+    pub(crate) fn connect(target: &Target) -> Result<Self, Objection> {
+        let talk = Dialogue::open(target)?;
+        match talk.agreed() {
+            None | Some(b"h2") => {}
+            Some(b"") => {
+                return Err(Objection::Broken(format!("{NOT_SPOKEN}: over TLS it chose no protocol (ALPN)")));
+            }
+            Some(other) => {
+                let chosen = shown(other);
+                return Err(Objection::Broken(format!("{NOT_SPOKEN}: over TLS it chose {chosen} (ALPN)")));
+            }
+        }
+        let transcript = Transcript::default();
+        Ok(Self { talk, reader: Reader::new(4096), transcript, acknowledged: 0, ended: BTreeSet::new() })
+    }
+
+    /// A connection on which both sides have told their settings, and no window limits what the server sends.
+    pub(crate) fn open(target: &Target) -> Result<Self, Objection> {
+        let mut peer = Self::open_with(target, USUAL)?;
+        peer.send(&[frame::window_update(0, WIDE)])?;
+        Ok(peer)
+    }
+
+    /// A connection whose client takes what these settings say, and no more than 65,535 bytes altogether.
+    pub(crate) fn open_with(target: &Target, settings: &[(u16, u32)]) -> Result<Self, Objection> {
+        let mut peer = Self::connect(target)?;
+        let table = settings.iter().rev().find(|(id, _)| *id == TABLE_BYTES);
+        peer.reader = Reader::new(table.map_or(4096, |(_, bytes)| *bytes));
+        peer.send_preface()?;
+        peer.send(&[frame::settings(settings)])?;
+        peer.settle()?;
+        Ok(peer)
+    }
+
+    /// Waits for the other side's settings and acknowledges them.
+    pub(crate) fn settle(&mut self) -> Keeping {
+        let deadline = self.deadline();
+        loop {
+            match self.hear(deadline)? {
+                None => return Err(self.fault(&format!("{NOT_SPOKEN}: it sends no SETTINGS"))),
+                Some(Heard::Settings { ack: false }) => return self.send(&[frame::settings_ack()]),
+                Some(Heard::End) => {
+                    return Err(
+                        self.fault(&format!("{NOT_SPOKEN}: it ended the connection without SETTINGS"))
+                    );
+                }
+                Some(heard) => self.goes_well(&heard)?,
+            }
+        }
+    }
+
+    pub(crate) fn send_preface(&mut self) -> Keeping {
+        self.send_bytes(PREFACE, "the preface")
+    }
+
+    pub(crate) fn send(&mut self, frames: &[Frame]) -> Keeping {
+        for frame in frames {
+            self.transcript.add(Side::Client, frame.in_words());
+        }
+        let bytes: Vec<&[u8]> = frames.iter().map(Frame::bytes).collect();
+        self.write(&bytes.concat())
+    }
+
+    /// Sends what may be no frame.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8], words: &str) -> Keeping {
+        self.transcript.add(Side::Client, words.to_owned());
+        self.write(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Keeping {
+        self.talk.send(bytes).map_err(|_| self.fault("it stopped reading"))
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) fn finish_sending(&mut self) {
+        self.talk.finish_sending();
+    }
+
+    /// What the server takes.
+    pub(crate) fn theirs(&self) -> Theirs {
+        self.reader.theirs()
+    }
+
+    /// How often it has acknowledged SETTINGS.
+    pub(crate) fn acknowledged(&self) -> usize {
+        self.acknowledged
+    }
+
+    /// The last moment at which an answer is in time that is waited for from now on.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.talk.patience().answer
+    }
+
+    /// What is said next; nothing when the deadline passes before.
+    pub(crate) fn hear(&mut self, deadline: Instant) -> Result<Option<Heard>, Objection> {
+        loop {
+            if let Some(heard) = self.read()? {
+                return Ok(Some(heard));
+            }
+            if self.talk.has_ended() {
+                self.transcript.add(Side::Server, "the end of the connection".to_owned());
+                return Ok(Some(Heard::End));
+            }
+            if !self.talk.receive_until(deadline).map_err(|_| self.fault("it sends without end"))? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// What is said next; an objection that this is missing when the deadline passes before.
+    pub(crate) fn must_hear(&mut self, deadline: Instant, what: &str) -> Result<Heard, Objection> {
+        self.hear(deadline)?.ok_or_else(|| self.fault(&format!("no {what} in time")))
+    }
+
+    /// The frame that has come, if it is there whole.
+    fn read(&mut self) -> Result<Option<Heard>, Objection> {
+        let unread = self.talk.unread();
+        if unread.starts_with(b"HTTP/1") && !self.transcript.has_heard(Side::Server) {
+            let line = unread.split(|byte| *byte == b'\r').next().unwrap_or_default();
+            return Err(self.fault(&format!("{NOT_SPOKEN}: it answers {}", shown(line))));
+        }
+        let Some(head) = Head::read(unread) else { return Ok(None) };
+        if let Err(why) = self.reader.check(&head) {
+            return Err(self.breach(&why));
+        }
+        let Some(payload) = unread.get(HEAD_BYTES..HEAD_BYTES + head.len).map(<[u8]>::to_vec) else {
+            return Ok(None);
+        };
+        self.talk.pass(HEAD_BYTES + head.len);
+        self.transcript.add(Side::Server, frame::in_words(&head, &payload));
+        let heard = self.reader.read(&head, &payload).map_err(|why| self.breach(&why))?;
+        self.acknowledged += usize::from(heard == Heard::Settings { ack: true });
+        if let Heard::Fields { stream, end_stream: true, .. } | Heard::Data { stream, end_stream: true, .. } =
+            heard
+        {
+            self.ended.insert(stream);
+        }
+        Ok(Some(heard))
+    }
+
+    /// Whole answers on these streams.
+    pub(crate) fn replies(&mut self, streams: &[u32]) -> Result<Vec<Reply>, Objection> {
+        let mut replies: BTreeMap<u32, Reply> =
+            streams.iter().map(|stream| (*stream, Reply::default())).collect();
+        let deadline = self.deadline();
+        while replies.values().any(|reply| !reply.is_whole) {
+            let heard = self.must_hear(deadline, "whole answer")?;
+            let of = heard.stream();
+            match replies.get_mut(&of) {
+                // What follows an answer is no part of it: a server that wants no more of a request's body resets the stream.
+                Some(reply) if reply.is_whole && matches!(heard, Heard::Reset { .. }) => {}
+                Some(reply) => self.take(heard, of, reply)?,
+                None if of == 0 => self.take(heard, 0, &mut Reply::default())?,
+                None => {}
+            }
+        }
+        Ok(replies.into_values().collect())
+    }
+
+    /// The whole answer on this stream.
+    pub(crate) fn reply(&mut self, stream: u32) -> Result<Reply, Objection> {
+        let mut replies = self.replies(&[stream])?;
+        replies.pop().ok_or_else(|| self.fault("no answer"))
+    }
+
+    /// The head of the final answer on this stream, whose body may still be to come.
+    pub(crate) fn head(&mut self, stream: u32) -> Result<Reply, Objection> {
+        let (deadline, mut reply) = (self.deadline(), Reply::default());
+        while reply.status == 0 {
+            let heard = self.must_hear(deadline, "head of an answer")?;
+            self.take(heard, stream, &mut reply)?;
+        }
+        Ok(reply)
+    }
+
+    /// The body of the answer whose head has come on this stream.
+    pub(crate) fn body(&mut self, stream: u32) -> Result<Vec<u8>, Objection> {
+        let (deadline, mut reply) = (self.deadline(), Reply { status: 200, ..Reply::default() });
+        while !reply.is_whole {
+            let heard = self.must_hear(deadline, "whole body")?;
+            self.take(heard, stream, &mut reply)?;
+        }
+        Ok(reply.body)
+    }
+
+    /// Adds a frame to the answer on this stream if it is of that.
+    fn take(&self, heard: Heard, stream: u32, reply: &mut Reply) -> Keeping {
+        match &heard {
+            Heard::Fields { stream: theirs, .. } | Heard::Data { stream: theirs, .. } => {
+                match *theirs == stream {
+                    true => reply.take(heard).map_err(|why| self.fault(&why)),
+                    false => Ok(()),
+                }
+            }
+            Heard::Reset { stream: theirs, code } if *theirs == stream => {
+                Err(self.fault(&format!("it reset stream {stream} ({code})")))
+            }
+            Heard::End => Err(self.fault("it ended the connection without a whole answer")),
+            other => self.goes_well(other),
+        }
+    }
+
+    /// Demands that the server still answers a PING, and returns what it said on streams before; it had time to say all that
+    /// is caused by what was sent before, for it reads in order.
+    pub(crate) fn goes_on(&mut self) -> Result<Vec<Heard>, Objection> {
+        let opaque: [u8; 8] = rand::random();
+        self.send(&[frame::ping(opaque)])?;
+        let (deadline, mut before) = (self.deadline(), Vec::new());
+        loop {
+            match self.must_hear(deadline, "answer to a PING")? {
+                Heard::Ping { ack: true, opaque: theirs } if theirs == opaque => return Ok(before),
+                Heard::End => return Err(self.fault("it ended the connection")),
+                heard => {
+                    self.goes_well(&heard)?;
+                    before.push(heard);
+                }
+            }
+        }
+    }
+
+    /// Objects to a connection that the server ends for a reason.
+    fn goes_well(&self, heard: &Heard) -> Keeping {
+        match heard {
+            Heard::GoAway { code, .. } if *code != Code::NoError => {
+                Err(self.fault(&format!("it ends the connection with {code}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Until when a server has to react to what is wrong.
+    fn reaction_deadline(&self) -> Instant {
+        Instant::now() + self.talk.patience().end
+    }
+
+    /// Lets the other side see what was sent so far apart from what comes.
+    pub(crate) fn pause(&self) {
+        std::thread::sleep(self.talk.patience().piece);
+    }
+
+    /// How long a connection may take to end.
+    pub(crate) fn end_patience(&self) -> Duration {
+        self.talk.patience().end
+    }
+
+    fn breach(&self, why: &str) -> Objection {
+        self.fault(&format!("it breaks the protocol: {why}"))
+    }
+
+    /// An objection with what was said.
+    pub(crate) fn fault(&self, what: &str) -> Objection {
+        Objection::Broken(format!("{what}{}", self.transcript))
+    }
+
+    /// An objection unless something holds.
+    pub(crate) fn demand(&self, holds: bool, otherwise: &str) -> Keeping {
+        if holds { Ok(()) } else { Err(self.fault(otherwise)) }
+    }
+}

@@ -1,0 +1,147 @@
+//! Every rule of HTTP/2 can be broken: for each there is a server that breaks it and is right in all else; ours keeps them.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use assay_check::{Pace, Patience, Rule, Target, ask, of_http2};
+use assay_model::conformance::{Conformance, Finding, Ruling};
+
+use crate::ours::credulous;
+use crate::strict::Strict;
+
+/// Short, because servers that never answer are among them.
+const PATIENCE: Patience = Patience {
+    answer: Duration::from_millis(700),
+    end: Duration::from_millis(400),
+    piece: Duration::from_micros(300),
+};
+/// Between pieces that a server must not find together, although the machine is busy.
+const LONG_PIECE: Duration = Duration::from_millis(20);
+/// For a server that is right, however busy the machine is.
+const LONG: Patience = Patience { answer: Duration::from_secs(60), ..PATIENCE };
+/// Times that a server is asked whose fault shows only when pieces reach it apart or together.
+const ATTEMPTS: usize = 5;
+const DEPENDS_ON_PIECES: [&str; 5] =
+    ["h2-preface-apart", "h2-frames-apart", "h2-frames-together", "h2-half-close", "h2-goaway"];
+/// Servers at once; most of the time they are waited for.
+const THREADS: usize = 8;
+
+fn target(server: &Strict) -> Target {
+    Target::new(&server.address.to_string(), "/").expect("target").over_http2()
+}
+
+fn asked(target: &Target, rules: &[&'static Rule]) -> Conformance {
+    ask(target, rules, Pace::Full, &|| true).expect("an answer")
+}
+
+/// What the rule finds at a server that breaks it; why it has nothing to vary, where that is so.
+fn finding(rule: &'static Rule) -> Result<Finding, String> {
+    let server = Strict::start(rule.id);
+    let piece = if DEPENDS_ON_PIECES.contains(&rule.id) { LONG_PIECE } else { PATIENCE.piece };
+    let target = target(&server).patience(Patience { piece, ..PATIENCE });
+    // On a busy machine a server answers late.
+    let mut asked = (0..ATTEMPTS).map(|_| ask(&target, &[rule], Pace::Full, &|| true));
+    let conformance = asked.find_map(Result::ok).ok_or("no answer")?;
+    conformance.findings.into_iter().next().ok_or_else(|| "nothing was found".to_owned())
+}
+
+#[test]
+fn every_rule_is_broken_by_a_server_that_breaks_it() {
+    let rules: Vec<&'static Rule> = of_http2().collect();
+    let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(rule) = rules.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let attempts = if DEPENDS_ON_PIECES.contains(&rule.id) { ATTEMPTS } else { 1 };
+            let mut last = None;
+            for _ in 0..attempts {
+                last = Some(finding(rule));
+                if last.as_ref().is_some_and(|found| found.as_ref().is_ok_and(|f| f.ruling == Ruling::Broken))
+                {
+                    break;
+                }
+            }
+            let problem = match last {
+                Some(Ok(found)) if found.ruling == Ruling::Broken && found.rule == rule.id => {
+                    let evidence = found.evidence.unwrap_or_default();
+                    (evidence.is_empty() || evidence.len() > 3000)
+                        .then(|| format!("its evidence is {evidence}"))
+                }
+                other => Some(format!("{other:?}")),
+            };
+            if let Some(problem) = problem {
+                problems.lock().expect("problems").push(format!("{}: {problem}", rule.id));
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
+    let problems = problems.into_inner().expect("problems");
+    assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), rules.len(), problems.join("\n"));
+}
+
+#[test]
+fn the_same_server_without_a_fault_keeps_every_rule() {
+    let server = Strict::start("none");
+    let rules: Vec<&'static Rule> = of_http2().collect();
+    let conformance = asked(&target(&server).patience(LONG), &rules);
+    let others: Vec<&Finding> = conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
+    assert!(others.is_empty(), "{others:#?}");
+    assert!(rules.len() >= 145, "fewer than h2spec asks for");
+}
+
+#[test]
+fn the_method_lists_every_rule_by_its_number() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/method/http2-rules.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    for (number, Rule { id, sentence, source, severity, .. }) in (1..).zip(of_http2()) {
+        let severity = format!("{severity:?}").to_lowercase();
+        let row = format!("| {number} | `{id}` | {severity} | {source} | {sentence} |");
+        assert!(page.contains(&row), "docs/method/http2-rules.md lacks: {row}");
+    }
+}
+
+#[test]
+fn evidence_tells_frame_by_frame_what_was_sent_and_what_came() {
+    let rule = of_http2().find(|rule| rule.id == "h2-data-on-zero").expect("the rule");
+    let evidence = finding(rule).expect("a finding").evidence.expect("evidence");
+    for words in [
+        "it went on as if nothing were wrong",
+        "sent the preface, SETTINGS (",
+        "DATA on stream 0 (END_STREAM, \"data\")",
+    ] {
+        assert!(evidence.contains(words), "{evidence}");
+    }
+}
+
+#[test]
+fn a_server_that_speaks_something_else_breaks_one_rule() {
+    let server = Strict::start("h2-spoken");
+    let conformance = asked(&target(&server).patience(PATIENCE), &of_http2().collect::<Vec<_>>());
+    let [finding] = conformance.findings.as_slice() else { panic!("{:#?}", conformance.findings) };
+    assert_eq!((finding.rule.as_str(), finding.ruling), ("h2-spoken", Ruling::Broken));
+    assert!(
+        finding.evidence.as_ref().is_some_and(|evidence| evidence.contains("HTTP/1.1 400")),
+        "{finding:#?}"
+    );
+}
+
+/// Over TLS a server says so by an alert (RFC 7301 §3.2).
+#[test]
+fn a_server_that_agrees_on_no_protocol_breaks_one_rule() {
+    const NO_APPLICATION_PROTOCOL: [u8; 7] = [21, 3, 3, 0, 2, 2, 120];
+    let listener = TcpListener::bind("127.0.0.1:0").expect("port");
+    let address = listener.local_addr().expect("address").to_string();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("connection");
+        let _ = stream.read(&mut [0; 4096]);
+        stream.write_all(&NO_APPLICATION_PROTOCOL).expect("alert");
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let target = Target::new(&address, "/").expect("target").secured(credulous()).over_http2();
+    let conformance = asked(&target.patience(PATIENCE), &of_http2().collect::<Vec<_>>());
+    let [finding] = conformance.findings.as_slice() else { panic!("{:#?}", conformance.findings) };
+    assert_eq!((finding.rule.as_str(), finding.ruling), ("h2-spoken", Ruling::Broken));
+    assert!(finding.evidence.as_ref().is_some_and(|evidence| evidence.contains("ALPN")), "{finding:#?}");
+}

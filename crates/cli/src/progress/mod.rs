@@ -1,0 +1,136 @@
+//! How a run tells on standard error how far it is: the standings, drawn anew between measurements, on a terminal; else a line a
+//! round. What does not go on as was asked is told on a line that stays, either way.
+
+mod board;
+mod words;
+
+use std::time::Duration;
+
+use assay_lab::Stop;
+use assay_lab::rounds::{Event, Observer};
+use assay_model::record::NotRun;
+use assay_report::outlook;
+use assay_report::terminal::live::settled_in_words;
+use assay_verdict::Settling;
+
+use crate::args::Progress;
+use crate::{output, screen};
+use board::Drawn;
+pub(crate) use words::{clock, left_in_words};
+use words::{on, precision_so_far};
+
+/// Follows a run on standard error.
+pub(crate) struct Live {
+    /// The standings, where they are drawn.
+    drawn: Option<Drawn>,
+    /// Whether lines are told of what goes on as was asked.
+    is_told: bool,
+}
+
+impl Live {
+    /// For a run that listens to `stop`, which keys may ask for.
+    pub(crate) fn new(progress: Progress, ascii: bool, stop: &Stop) -> Self {
+        let is_drawn = progress == Progress::Auto && screen::can_be_drawn_on();
+        Self { drawn: is_drawn.then(|| Drawn::begin(ascii, stop)), is_told: progress != Progress::None }
+    }
+
+    /// A line that stays.
+    fn say(&self, text: &str) {
+        if self.is_told {
+            output::note(text);
+        }
+    }
+
+    fn warn(&self, contender: &str, what: &str, reason: &NotRun) {
+        output::warning(format_args!("{contender} {what}: {}", output::reason(reason)));
+    }
+
+    fn look_long(&self, contenders: usize, length: Duration) {
+        let everybody = if contenders == 1 { "the server" } else { "each server" };
+        self.say(&format!(
+            "one long look at {everybody}, for slow modes and pauses: {}; Ctrl-C ends it and keeps the rounds",
+            clock(length)
+        ));
+    }
+
+    /// A line for each round, where the standings are not drawn.
+    fn end_round(&self, round: &EndedRound<'_>) {
+        if self.drawn.is_some() {
+            return;
+        }
+        let precision = round.precision.map_or_else(String::new, |p| format!(", {}", precision_so_far(p)));
+        let settled = match round.measured {
+            0 => ", nobody was measured in it".to_owned(),
+            _ => round.settling.map_or_else(String::new, |of| format!(", {}", settled_in_words(of))),
+        };
+        let (number, of, left) = (round.index + 1, round.of, clock(round.left));
+        self.say(&format!("round {number} of {of} saved{precision}{settled}, {left} left"));
+    }
+
+    /// Tells what is to stay on standard error.
+    fn tell(&self, event: &Event<'_>) {
+        match event {
+            Event::Begun { id, prediction, outlook } => {
+                let power = outlook.map_or_else(String::new, |of| format!("; {}", outlook::sentence(of)));
+                let time = clock(prediction.total());
+                self.say(&format!("run {id}: {} rounds, about {time}{power}", prediction.rounds));
+            }
+            Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
+            Event::HostLeft { problem } => output::warning(problem),
+            Event::DatabaseLeft { problem } => output::note(left_in_words(problem)),
+            Event::Dropped { contender, setting, reason } => {
+                self.warn(contender, &on("is not run", setting.as_ref()), reason);
+            }
+            Event::Split { common } => {
+                let joined = common.map(|name| format!(" that share {name}")).unwrap_or_default();
+                self.say(&format!(
+                    "not all servers can live at once (memory, ports or the database): rounds are split into groups{joined}"
+                ));
+            }
+            Event::Failed { contender, setting, reason } => {
+                self.warn(contender, &on("ended early", setting.as_ref()), reason);
+            }
+            Event::Resumed { length } => self.say(&format!("paused for {}", clock(*length))),
+            Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
+            Event::NobodyLeft { rounds } => {
+                let after = if *rounds == 1 { "one round".to_owned() } else { format!("{rounds} rounds") };
+                self.say(&format!("nobody is left to be measured: the run ends after {after}"));
+            }
+            Event::RoundSaved { index, of, measured, precision, settling, left } => {
+                let (index, of, left, settling) = (*index, *of, *left, settling.as_ref());
+                self.end_round(&EndedRound {
+                    index,
+                    of,
+                    measured: *measured,
+                    precision: *precision,
+                    settling,
+                    left,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A round that was saved.
+struct EndedRound<'a> {
+    index: u32,
+    of: u32,
+    measured: usize,
+    precision: Option<f64>,
+    settling: Option<&'a Settling>,
+    left: Duration,
+}
+
+impl Observer for Live {
+    fn notice(&mut self, event: &Event<'_>) {
+        self.tell(event);
+        if let Some(drawn) = &self.drawn {
+            drawn.notice(event);
+        }
+    }
+
+    fn wants_verdicts(&self) -> bool {
+        self.drawn.is_some()
+    }
+}

@@ -1,0 +1,219 @@
+//! Other hosts of a lab, as far as one machine has them: network namespaces, and a real sshd.
+
+use std::path::Path;
+use std::process::Command;
+
+use assay_link::{Cable, Link, Spec};
+use assay_model::lab::{LAB_SCHEMA, LabReport};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+
+use crate::support::{Lab, Sshd, eventually, listing, stdout};
+
+/// What an agent is started by in a network namespace of its own, whose loopback is up.
+const APART: &str =
+    "command = [\"unshare\", \"--net\", \"sh\", \"-c\", \"ip link set lo up; exec \\\"$@\\\"\", \"sh\"]";
+
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        assay_skip::skip("netns", "a network namespace needs root here");
+    }
+    is_root
+}
+
+#[test]
+fn every_host_is_looked_at_and_nothing_is_left() {
+    if !is_root() {
+        return;
+    }
+    let lab = Lab::new();
+    let hosts = format!(
+        "[[host]]\nname = \"here\"\ntransport = \"local\"\nroles = [\"generator\"]\n\n\
+         [[host]]\nname = \"apart\"\ntransport = \"command\"\n{APART}\nroles = [\"server\"]\naddress = \"127.0.0.1\"\n"
+    );
+    lab.write("lab.toml", &hosts);
+    let text = stdout(&lab.assay(&["doctor", "--lab", "lab.toml", "--json"]).assert());
+    let report: LabReport = serde_json::from_str(&text).expect("a report");
+    assert_eq!(report.schema, LAB_SCHEMA);
+    for host in &report.hosts {
+        assert_eq!(host.problems, Vec::<String>::new());
+        let found = host.found.as_ref().expect("found");
+        // One machine has one monotonic clock.
+        assert!(found.clock.offset_ns.unsigned_abs() <= found.clock.error_ns.0, "{:?}", found.clock);
+        assert!(found.diagnosis.host.cpus > 0 && found.free_bytes.is_some());
+    }
+    let shown = lab.assay(&["doctor", "--lab", "lab.toml"]).assert();
+    shown.stdout(contains("round trip").and(contains("apart  server")));
+}
+
+#[test]
+fn what_fails_is_told_host_by_host() {
+    let lab = Lab::new();
+    let hosts = "[[host]]\nname = \"broken\"\ntransport = \"command\"\ncommand = [\"false\"]\n\n\
+                 [[host]]\nname = \"chatty\"\ntransport = \"command\"\ncommand = [\"echo\", \"Welcome\"]\n\n\
+                 [[host]]\nname = \"here\"\ntransport = \"local\"\naddress = \"192.0.2.1\"\ncpus = \"8000\"\n";
+    lab.write("lab.toml", hosts);
+    let shown = lab.assay(&["doctor", "--lab", "lab.toml"]).assert().code(4);
+    let words = [
+        "→ broken: no agent answers (its transport ended with exit status: 1",
+        "→ chatty: no agent answers (what answers there is no agent of assay: it says `Welcome",
+        "→ here: cannot listen on 192.0.2.1",
+        "is to use 8000; mend its `cpus`",
+    ];
+    words.iter().fold(shown, |shown, word| shown.stdout(contains(*word)));
+    lab.write("lab.toml", "[[host]]\nname = \"a\"\ntransport = \"shh\"\n");
+    let refused = lab.assay(&["doctor", "--lab", "lab.toml"]).assert().code(2);
+    refused.stderr(contains("lab.toml:3:13: unknown variant `shh`"));
+}
+
+#[test]
+fn over_ssh_keys_stay_strict_and_passwords_are_asked_of_nobody() {
+    let lab = Lab::new();
+    let Some(sshd) = Sshd::start(&lab) else { return };
+    let host = format!(
+        "[[host]]\nname = \"box1\"\ntransport = \"ssh\"\ndestination = \"root@127.0.0.1\"\nprogram = \"{}\"\narguments = {}\n",
+        env!("CARGO_BIN_EXE_assay"),
+        sshd.arguments()
+    );
+    lab.write("lab.toml", &host);
+    let unknown = lab.assay(&["doctor", "--lab", "lab.toml"]).assert().code(4);
+    unknown.stdout(contains("Host key verification failed").and(contains("compare the key")));
+    sshd.make_known();
+    let text = stdout(&lab.assay(&["doctor", "--lab", "lab.toml", "--json"]).assert());
+    let report: LabReport = serde_json::from_str(&text).expect("a report");
+    assert_eq!(report.hosts[0].problems, Vec::<String>::new());
+    assert!(report.hosts[0].found.is_some());
+    sshd.forget_the_user();
+    let refused = lab.assay(&["doctor", "--lab", "lab.toml"]).assert().code(4);
+    refused.stdout(contains("Permission denied").and(contains("assay answers no password")));
+}
+
+/// Two network namespaces with a cable between them: the lab's own host is in one, the server's in the other.
+fn two_hosts(lab: &Lab) -> Option<Link> {
+    if !is_root() {
+        return None;
+    }
+    let cable = Spec::Veth(Cable::default());
+    let link = Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), cable)
+        .map_err(|error| assay_skip::skip("netns", error))
+        .ok()?;
+    let server = link.server_side().expect("a side").network;
+    let host = format!(
+        "[[host]]\nname = \"box1\"\ntransport = \"command\"\ncommand = [\"nsenter\", \"--net={}\", \"--\"]\n\
+         roles = [\"server\"]\naddress = \"{}\"\ncpus = \"0\"\n",
+        server.display(),
+        link.server_address()
+    );
+    lab.write("lab.toml", &host);
+    // It is built where it runs, and what was built is gone with the run.
+    lab.contender(
+        "one",
+        "server",
+        "[build]\ncommand = [\"sh\", \"-c\", \"echo built here > built\"]\n\
+         [run]\ncommand = [\"sh\", \"-c\", 'cat built && exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"']",
+    );
+    Some(link)
+}
+
+/// `assay run` on the lab's own host.
+fn run_apart(lab: &Lab, link: &Link, arguments: &[&str]) -> Command {
+    let own = link.generator_side().expect("a side").network;
+    let words = ["run", "one", "--no-check", "--no-aa", "--lab", "lab.toml", "-c", "2", "--warmup", "50ms"];
+    let inner = lab.command(&[&words[..], arguments].concat());
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net={}", own.display())).arg("--").arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(inner.get_current_dir().expect("folder"));
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+#[test]
+fn a_server_is_built_measured_and_ended_on_another_host() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    let mut run = assert_cmd::Command::from_std(run_apart(&lab, &link, &["--rounds", "2", "-d", "100ms"]));
+    run.assert().code(0);
+    let record = lab.record();
+    let host = record.server_host.as_ref().expect("a host");
+    assert_eq!((host.name.as_str(), host.address.as_str(), host.cpus.as_str()), ("box1", "198.18.0.1", "0"));
+    assert_eq!(record.isolation.server_cpus, "");
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    for window in windows {
+        assert!(window.load.books.ok > 0);
+        let used = window.server.as_ref().expect("its use is known");
+        assert!(used.rss_bytes > 0 && used.cpu_ns().0 > 0);
+    }
+    let built = lab.path("contenders/test/one/built");
+    assert!(!built.exists(), "it was built there");
+    let logs = lab.run_folder().join("logs");
+    let log = listing(&logs)
+        .into_iter()
+        .find(|name| name.contains("one") && !name.contains("build"))
+        .expect("a log");
+    let text = std::fs::read_to_string(logs.join(log)).expect("its log");
+    assert!(text.starts_with("built here"), "{text}");
+}
+
+#[test]
+fn the_load_of_a_run_comes_from_its_hosts() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    let server = std::fs::read_to_string(lab.path("lab.toml")).expect("hosts");
+    let generators = "[[host]]\nname = \"near\"\ntransport = \"command\"\ncommand = [\"env\"]\nroles = [\"generator\"]\n\n\
+                      [[host]]\nname = \"here\"\ntransport = \"local\"\nroles = [\"generator\"]\ncpus = \"0\"\n";
+    lab.write("lab.toml", &format!("{server}\n{generators}"));
+    let mut run = assert_cmd::Command::from_std(run_apart(&lab, &link, &["--rounds", "1", "-d", "100ms"]));
+    run.assert().code(0);
+    let record = lab.record();
+    let names: Vec<&str> = record.generator_hosts.iter().map(|host| &*host.name).collect();
+    assert_eq!((names, record.generator_hosts[1].cpus.as_str()), (vec!["near", "here"], "0"));
+    assert!(record.isolation.statement.ends_with("; load from the hosts near, here"));
+    let windows: Vec<_> =
+        record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
+    assert!(!windows.is_empty());
+    for window in windows {
+        let shares = &window.load.generators;
+        let names: Vec<&str> = shares.iter().map(|share| &*share.name).collect();
+        assert_eq!(names, ["near", "here"]);
+        let own = shares.iter().map(|share| share.report.as_deref().expect("its own report"));
+        assert_eq!(own.map(|own| own.books.ok).sum::<u64>(), window.load.books.ok);
+        assert!(window.load.window.ok > 0 && window.load.books.failed() == 0);
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_nothing_on_the_other_host() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    let mut run =
+        run_apart(&lab, &link, &["--rounds", "2", "-d", "30s", "--budget", "10m"]).spawn().expect("a run");
+    let serves = || lab.processes().iter().any(|line| line.contains("serve") && line.contains("198.18.0.1"));
+    eventually("the server is there", serves);
+    run.kill().expect("killed");
+    run.wait().expect("ended");
+    eventually("nobody is left", || lab.processes().is_empty());
+    eventually("nothing is left", || listing(&lab.path("tmp")).is_empty());
+}
+
+#[test]
+fn what_cannot_be_on_another_host_is_refused_before_anything_starts() {
+    let lab = Lab::new();
+    lab.good("one");
+    let box1 = "[[host]]\nname = \"box1\"\ntransport = \"command\"\ncommand = [\"false\"]\naddress = \"198.18.0.1\"\n";
+    lab.write("lab.toml", box1);
+    let refused = |arguments: &[&str], code: i32| {
+        let words = [&["run", "one", "--lab", "lab.toml"], arguments].concat();
+        String::from_utf8(lab.assay(&words).assert().code(code).get_output().stderr.clone()).expect("text")
+    };
+    assert!(refused(&[], 2).contains("none of its hosts has the role server; say which with --server: box1"));
+    assert!(refused(&["--server", "box2"], 2).contains("there is no host `box2` in it; known are box1"));
+    assert!(refused(&["--server", "box1", "--link", "veth"], 2).contains("leave --link and --stack out"));
+    assert!(refused(&["--server", "box1", "--tls"], 2).contains("certificates do not travel there yet"));
+    assert!(refused(&["--server", "box1", "--profile"], 2).contains("cannot be profiled yet"));
+    assert!(refused(&["--server", "box1"], 4).contains("box1: no agent answers"));
+    let (here, away) =
+        ("name = \"here\"\ntransport = \"local\"\nroles = [\"server\"]", "roles = [\"generator\"]");
+    lab.write("lab.toml", &format!("{box1}{away}\n[[host]]\n{here}\n"));
+    assert!(refused(&[], 2).contains("here has no address for the load"));
+}

@@ -1,0 +1,92 @@
+//! `assay why`: where the time of real servers goes, told when it was measured and told again.
+
+use assay_model::record::Record;
+use assay_skip::skip;
+use predicates::str::contains;
+
+use crate::support::{Lab, stderr, stdout};
+
+/// A rate at which servers and generator use little of a CPU, so that the test takes time and not work.
+const ASKED: [&str; 13] =
+    ["why", "one", "other", "-c", "2", "-r", "400/s", "-d", "200ms", "--rounds", "2", "--warmup", "0s"];
+
+#[test]
+fn two_servers_are_profiled_and_explained() {
+    let lab = Lab::new();
+    lab.good("one");
+    lab.good("other");
+    let told = lab.assay(&ASKED).assert();
+    if told.get_output().status.code() == Some(4) {
+        return skip("root", stderr(&told));
+    }
+    // Whether windows count on a machine that is busy with other tests is another matter.
+    let explained = stdout(&told);
+    assert!(
+        explained.contains("Where the time of an answer goes: hello, 2 connections, at 400/s"),
+        "{explained}"
+    );
+    assert!(explained.contains(" of CPU time on an answer: "), "{explained}");
+    assert!(explained.contains("one less other") || explained.contains("other less one"), "{explained}");
+    let record = lab.record();
+    for run in record.rounds.iter().flat_map(|round| &round.runs) {
+        let [profile] = run.profiles.as_slice() else {
+            panic!("{} has one load: {:?}", run.contender, run.profiles)
+        };
+        let sampled = &profile.sampled;
+        assert!(
+            sampled.answers > 0 && sampled.usage.cpu_ns().0 > 0 && !sampled.stacks.is_empty(),
+            "{sampled:?}"
+        );
+    }
+    let again = lab.assay(&["show", "--why"]).assert().code(0);
+    assert_eq!(stdout(&again), explained, "a record tells it again");
+    lab.assay(&["show", "--why", &without_profiles(&lab, record)])
+        .assert()
+        .code(2)
+        .stderr(contains("has no profiles; `assay why` makes them"));
+}
+
+/// A run of which nobody was profiled: this one without its profiles.
+fn without_profiles(lab: &Lab, mut record: Record) -> String {
+    record.experiment.profile = false;
+    record.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.profiles.clear());
+    lab.write("plain/record.json", &serde_json::to_string(&record).expect("JSON"));
+    lab.path("plain/record.json").display().to_string()
+}
+
+/// A server that sends an answer in 66 pieces: that these are many and small is no matter of how busy the machine is.
+#[test]
+fn a_fault_is_named_with_its_remedy() {
+    let lab = Lab::new();
+    let server = concat!(env!("CARGO_BIN_EXE_assay"), " stub --port $PORT --wrong small-buffers");
+    let mut asked = vec!["why", "--cmd", server, "--rounds", "1", "--warmup", "0s"];
+    asked.extend(&ASKED[3..9]);
+    let told = lab.assay(&asked).assert();
+    let record = lab.record();
+    let profiles = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.profiles);
+    if profiles.clone().any(|profile| profile.traced.is_none() || !profile.refused.is_empty()) {
+        return skip("root", stderr(&told));
+    }
+    let explained = stdout(&told).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, fault) =
+        explained.split_once(" is held up by small buffers: it sends an answer with ").expect("named");
+    assert!(fault.contains("Use a buffer of several KiB"), "{explained}");
+}
+
+#[test]
+fn a_fault_that_nobody_knows_is_refused_with_those_that_are_known() {
+    let lab = Lab::new();
+    let refused = contains("`slow` is none of run-queue, lock, accept-queue");
+    lab.assay(&["stub", "--wrong", "slow"]).assert().code(2).stderr(refused);
+    let both = contains("cannot be used with");
+    lab.assay(&["stub", "--wrong", "lock", "--service", "5ms"]).assert().code(2).stderr(both);
+}
+
+#[test]
+fn why_of_nobody_is_no_question() {
+    let lab = Lab::new();
+    lab.assay(&["why"])
+        .assert()
+        .code(2)
+        .stderr(contains("why what? Name servers, as in `assay why nginx node`"));
+}

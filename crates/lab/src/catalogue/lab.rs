@@ -1,0 +1,167 @@
+//! `lab.toml`: the hosts of a lab as people write them.
+
+use std::path::Path;
+
+use assay_model::cpuset::CpuSet;
+use assay_model::lab::{HostRole, Lab, LabHost, Transport};
+
+use super::MAX_TOML_BYTES;
+use super::check::Fault;
+use super::file::Source;
+use crate::error::LabError;
+use crate::names::is_name;
+
+/// The keys of a host. An unknown one is an error: with a misspelt `address`, load would go elsewhere.
+const KEYS: [&str; 10] = [
+    "name",
+    "transport",
+    "destination",
+    "arguments",
+    "command",
+    "program",
+    "roles",
+    "address",
+    "cpus",
+    "ready_timeout_s",
+];
+
+/// The lab in a file.
+///
+/// # Errors
+/// When it cannot be read or understood, with the place.
+pub fn read_lab(file: &Path) -> Result<Lab, LabError> {
+    let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
+    understand(file, &text)
+}
+
+fn understand(file: &Path, text: &str) -> Result<Lab, LabError> {
+    let source = Source { file, text };
+    let lab: Lab = source.parse_strictly(|table| if table.is_empty() { &["host"] } else { &KEYS })?;
+    match fault_of(&lab) {
+        Some(fault) => Err(source.invalid(&fault.key, fault.problem, fault.mend)),
+        None => Ok(lab),
+    }
+}
+
+fn fault_of(lab: &Lab) -> Option<Fault> {
+    if lab.hosts.is_empty() {
+        return Some(fault("host", "there is no host in it", "write a [[host]]"));
+    }
+    lab.hosts.iter().enumerate().find_map(|(index, host)| {
+        let within = |fault: Fault| Fault { key: format!("host.{index}.{}", fault.key), ..fault };
+        let is_twice = lab.hosts[..index].iter().any(|other| other.name == host.name);
+        let twice = || {
+            is_twice.then(|| {
+                fault("name", &format!("two hosts are called `{}`", host.name), "rename one of them")
+            })
+        };
+        fault_of_host(host).or_else(twice).map(within)
+    })
+}
+
+fn fault_of_host(host: &LabHost) -> Option<Fault> {
+    let transport = host.transport.name();
+    let needless = |key, by: &str| {
+        fault(key, &format!("transport `{transport}` has no {key}"), &format!("it is for {by}; remove it"))
+    };
+    let is_command = host.transport == Transport::Command;
+    let is_asked = host.transport.has_destination();
+    if !is_name(&host.name) {
+        return Some(fault("name", "a name is made of a-z, 0-9 and -", "write for example box1"));
+    }
+    if is_command && host.command.is_empty() {
+        let mend = "write the program and arguments behind which assay's command is written, such as [\"nsenter\", \"--net=…\"]";
+        return Some(fault("transport", "transport `command` needs a command", mend));
+    }
+    if !is_command && !host.command.is_empty() {
+        return Some(needless("command", "transport `command`"));
+    }
+    if !is_asked && host.destination.is_some() {
+        return Some(needless("destination", "ssh, slurm and kubernetes"));
+    }
+    if !is_asked && !host.arguments.is_empty() {
+        return Some(needless("arguments", "ssh, slurm and kubernetes"));
+    }
+    if host.transport == Transport::Local && host.program.is_some() {
+        return Some(needless("program", "other hosts"));
+    }
+    if host.destination().starts_with('-') {
+        return Some(fault("destination", "a destination begins with no hyphen", "options are `arguments`"));
+    }
+    if let Some(Err(error)) = host.cpus.as_ref().map(|list| list.parse::<CpuSet>()) {
+        return Some(fault("cpus", &error.to_string(), "such as \"0-3,8\""));
+    }
+    if !(host.ready_timeout_s > 0.0 && host.ready_timeout_s <= 86_400.0) {
+        return Some(fault("ready_timeout_s", "it is no time", "write seconds, at most 86400"));
+    }
+    let is_away = host.transport != Transport::Local;
+    let is_server = host.roles.contains(&HostRole::Server);
+    let mend = "write the IP address at which load is to reach it";
+    (is_away && is_server && host.address.is_none())
+        .then(|| fault("roles", "a server on another host needs an address", mend))
+}
+
+fn fault(key: &str, problem: &str, mend: &str) -> Fault {
+    Fault { key: key.to_owned(), problem: problem.to_owned(), mend: mend.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOX: &str = "[[host]]\nname = \"box1\"\ntransport = \"ssh\"\n";
+
+    #[test]
+    fn a_lab_is_read() {
+        let text = format!(
+            "{BOX}roles = [\"server\"]\naddress = \"10.0.0.1\"\ncpus = \"0-3\"\n\n[[host]]\nname = \"me\"\ntransport = \"local\"\n"
+        );
+        let lab = understand(Path::new("lab.toml"), &text).expect("a lab");
+        assert_eq!(lab.hosts.len(), 2);
+        assert_eq!(lab.hosts[0].destination(), "box1");
+        assert_eq!(lab.hosts[1].ready_timeout_s, 30.0);
+    }
+
+    #[test]
+    fn what_the_documentation_shows_is_a_lab() {
+        for page in ["fleet", "kubernetes", "slurm"] {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{page}.md"));
+            let text = std::fs::read_to_string(&file).expect(page);
+            let labs = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+            let read = labs.map(|lab| understand(&file, lab).unwrap_or_else(|error| panic!("{error}")));
+            let roles: Vec<HostRole> = read.flat_map(|lab| lab.hosts).flat_map(|host| host.roles).collect();
+            assert!(
+                [HostRole::Server, HostRole::Generator].iter().all(|role| roles.contains(role)),
+                "{page}"
+            );
+        }
+    }
+
+    #[test]
+    fn mistakes_have_a_place_and_a_remedy() {
+        for (text, wanted) in [
+            (String::new(), "lab.toml:1:1: missing field `host`; add it"),
+            ("host = []".to_owned(), "lab.toml:1:1: there is no host in it; write a [[host]]"),
+            (
+                format!("{BOX}adress = \"10.0.0.1\""),
+                "lab.toml:4:1: unknown key `adress`; did you mean address?",
+            ),
+            (
+                BOX.replace("ssh", "shh"),
+                "lab.toml:3:13: unknown variant `shh`, expected one of `local`, `ssh`",
+            ),
+            (BOX.replace("box1", "Box 1"), "lab.toml:2:1: a name is made of"),
+            (format!("{BOX}{BOX}"), "lab.toml:5:1: two hosts are called `box1`; rename one of them"),
+            (format!("{BOX}command = [\"x\"]"), "lab.toml:4:1: transport `ssh` has no command; it is for"),
+            (BOX.replace("ssh", "command"), "lab.toml:3:1: transport `command` needs a command"),
+            (format!("{BOX}roles = [\"server\"]"), "lab.toml:4:1: a server on another host needs an address"),
+            (format!("{BOX}cpus = \"x\""), "lab.toml:4:1: \"x\" in the CPU list"),
+            (format!("{BOX}address = \"box\""), "lab.toml:4:11: invalid IP address syntax"),
+            (format!("{BOX}destination = \"-oProxyCommand=x\""), "lab.toml:4:1: a destination begins with"),
+            (format!("{BOX}ready_timeout_s = nan"), "lab.toml:4:1: it is no time"),
+        ] {
+            let error = understand(Path::new("lab.toml"), &text).expect_err(wanted).to_string();
+            assert!(error.starts_with(wanted), "{error}");
+        }
+    }
+}

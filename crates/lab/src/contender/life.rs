@@ -1,0 +1,103 @@
+//! What was started: processes of this host under a supervisor, or a job of an agent's on another.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use assay_host::sampler::{Sampler, tree_usage};
+use assay_host::snapshot::CpuTime;
+use assay_host::window::Window;
+use assay_model::usage::Usage;
+
+use super::port;
+use crate::hosts::away::{Job, Watched};
+use crate::supervisor::{Ended, Supervised};
+
+/// What was started and must be stopped.
+pub(super) enum Life {
+    /// Here.
+    Here(Supervised),
+    /// On another host.
+    There(Job),
+}
+
+impl Life {
+    /// Its first process, where that is one of this host.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Here(supervised) => Some(supervised.pid()),
+            Self::There(_) => None,
+        }
+    }
+
+    /// All its processes, where they are of this host.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        match self {
+            Self::Here(supervised) => supervised.processes(),
+            Self::There(_) => Vec::new(),
+        }
+    }
+
+    /// Where it listens.
+    pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
+        match self {
+            Self::Here(supervised) => port::addresses_of(&supervised.processes()),
+            Self::There(job) => job.addresses(),
+        }
+    }
+
+    /// How it ended, once it has; waits for that at most `timeout`.
+    pub(super) fn wait(&mut self, timeout: Duration) -> Option<Ended> {
+        match self {
+            Self::Here(supervised) => supervised.wait(timeout),
+            Self::There(job) => job.wait(timeout),
+        }
+    }
+
+    /// Ends it with all its descendants; whether nothing is left.
+    pub(super) fn stop(&mut self) -> bool {
+        match self {
+            Self::Here(supervised) => supervised.stop(),
+            Self::There(job) => job.stop(),
+        }
+    }
+
+    /// Has its log be where it is looked for.
+    pub(super) fn fetch_log(&self) {
+        if let Self::There(job) = self {
+            job.fetch_log();
+        }
+    }
+}
+
+/// A span over which a server's use is counted, wherever it lives.
+pub(crate) enum Sampling {
+    /// Here, thread by thread.
+    Here(Sampler),
+    /// On another host, as a whole.
+    There(Watched),
+}
+
+impl Sampling {
+    /// What was used since it began; none where the processes have ended.
+    pub(crate) fn finish(&self) -> Option<Window> {
+        match self {
+            Self::Here(sampler) => sampler.finish().ok(),
+            Self::There(watched) => watched.finish().map(whole),
+        }
+    }
+}
+
+/// A window of which nothing is known but the sum.
+fn whole(usage: Usage) -> Window {
+    let (processes, threads) = (Vec::new(), Vec::new());
+    Window { usage, processes, threads, ended: CpuTime::default(), uncounted: 0, steady: true }
+}
+
+/// What a life has used since its start.
+pub(super) fn used(life: &Life, first: Option<u32>) -> Option<Usage> {
+    match life {
+        Life::Here(_) => tree_usage(first?).ok(),
+        Life::There(job) => job.used(),
+    }
+}

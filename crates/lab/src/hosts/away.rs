@@ -1,0 +1,309 @@
+//! The host on which the servers of a run live, where that is another one: what is brought there, and the jobs that run there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::CpuSet;
+use assay_model::lab::{LabHost, ServerHost};
+use assay_model::usage::Usage;
+
+use super::message::{Answer, Request};
+use super::parcels::pack;
+use super::session::{HostError, OwnProgram, Session};
+use super::starting::{Given, JOB_PATIENCE, machine, start};
+use crate::supervisor::{Bounded, Ended, SupervisorOptions};
+use crate::tools::Tools;
+
+/// How often a wait looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Another host, with an agent on it. When the last clone is dropped, all that was started and brought there is gone.
+#[derive(Clone)]
+pub struct Away(Arc<Inner>);
+
+struct Inner {
+    session: Session,
+    address: IpAddr,
+    cpus: CpuSet,
+    tools: Tools,
+    /// Folders of ours, and where they are there.
+    brought: Mutex<BTreeMap<PathBuf, PathBuf>>,
+}
+
+/// What a job is given beside its command.
+pub(crate) struct Surroundings<'a> {
+    /// Its working folder there.
+    pub(crate) folder: &'a Path,
+    /// Names of variables of that host's environment that it is given beside those that all are; all when absent.
+    pub(crate) inherited: Option<Vec<String>>,
+    /// Whether it builds or probes.
+    pub(crate) is_building: bool,
+    /// Variables of its own.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The file here that has its log whenever that is looked at.
+    pub(crate) log: &'a Path,
+}
+
+impl Away {
+    /// Starts an agent on `host`, while that is `wanted`, and brings the files there that contenders serve.
+    ///
+    /// # Errors
+    /// When no agent answers there, or what the lab file says of the host is not so.
+    pub fn open(
+        host: &LabHost,
+        tools: &Tools,
+        version: &str,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<(Self, ServerHost), HostError> {
+        let refused = |problem: String| HostError::Refused { host: host.name.clone(), problem };
+        let own = OwnProgram { path: tools.assay.clone(), version: version.to_owned() };
+        let session = Session::open(host, &own, wanted)?;
+        let address = host.address.ok_or_else(|| refused("it has no address for the load".to_owned()))?;
+        session.ask(Request::Port { address, fixed: None })?;
+        let clock = session.clock()?;
+        let (diagnosis, cpus) = machine(&session, host)?;
+        let files = bring(&session, "files", &tools.files)?;
+        let there =
+            Tools { assay: session.program.clone(), files, preload: None, secrets: tools.secrets.clone() };
+        let told = ServerHost {
+            name: host.name.clone(),
+            address: address.to_string(),
+            cpus: cpus.to_string(),
+            host: diagnosis.host,
+            clock,
+        };
+        let brought = Mutex::default();
+        Ok((Self(Arc::new(Inner { session, address, cpus, tools: there, brought })), told))
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.session.host
+    }
+
+    /// Where load reaches it.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.0.address
+    }
+
+    /// CPUs of servers there.
+    pub(crate) fn cpus(&self) -> &CpuSet {
+        &self.0.cpus
+    }
+
+    /// The programs and files there.
+    pub(crate) fn tools(&self) -> &Tools {
+        &self.0.tools
+    }
+
+    /// A path there, in a folder that goes with the agent.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.session.work.join(name)
+    }
+
+    /// A port that nobody listens on there.
+    pub(crate) fn free_port(&self, fixed: Option<u16>) -> Result<u16, HostError> {
+        match self.0.session.ask(Request::Port { address: self.0.address, fixed })? {
+            Answer::Port { port } => Ok(port),
+            other => Err(self.0.session.unexpected(&other)),
+        }
+    }
+
+    /// Where the folder of a contender is there: it travels once.
+    pub(crate) fn bring(&self, folder: &Path) -> Result<PathBuf, HostError> {
+        let mut brought = self.0.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        let (root, within) = together(folder);
+        if let Some(there) = brought.get(root) {
+            return Ok(there.join(within));
+        }
+        let there = bring(&self.0.session, &format!("folder-{}", brought.len()), root)?;
+        brought.insert(root.to_owned(), there.clone());
+        Ok(there.join(within))
+    }
+
+    /// Starts a command there; the log of `options` is there, too.
+    pub(crate) fn start(
+        &self,
+        options: SupervisorOptions,
+        around: Surroundings<'_>,
+    ) -> Result<Job, HostError> {
+        let session = &self.0.session;
+        let number = session.new_job();
+        let given = Given {
+            folder: around.folder,
+            inherited: around.inherited,
+            is_building: around.is_building,
+            variables: around.variables,
+            is_spoken_to: false,
+        };
+        start(session, number, options, given)?;
+        Ok(Job { away: self.clone(), number, log: around.log.to_owned(), is_stopped: false })
+    }
+
+    /// Runs a command there to its end, at most `timeout` and as long as it is `wanted`; nothing that it started is left.
+    pub(crate) fn run_bounded(
+        &self,
+        options: SupervisorOptions,
+        around: Surroundings<'_>,
+        timeout: Duration,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Bounded, HostError> {
+        let mut job = self.start(options, around)?;
+        let deadline = Instant::now() + timeout;
+        loop {
+            let ended = job.wait(TICK.min(deadline.saturating_duration_since(Instant::now())));
+            let is_late = Instant::now() >= deadline;
+            if let Some(ended) = ended {
+                job.stop();
+                return Ok(Bounded::Ended(ended));
+            }
+            if is_late || !wanted() {
+                job.stop();
+                return Ok(if is_late { Bounded::TimedOut } else { Bounded::Stopped });
+            }
+        }
+    }
+
+    /// Ends the agent with all that it started, and waits until nothing is left there.
+    ///
+    /// # Errors
+    /// [`HostError::Left`] when that is not known.
+    pub fn end(&self) -> Result<(), HostError> {
+        self.0.session.end()
+    }
+}
+
+/// A job on another host. Dropping it ends it.
+pub(crate) struct Job {
+    away: Away,
+    number: u64,
+    log: PathBuf,
+    /// Whether its host has said that it was ended.
+    is_stopped: bool,
+}
+
+impl Job {
+    /// How it ended, once it has; waits for that at most `timeout`. A host that is lost is an end, too.
+    pub(crate) fn wait(&mut self, timeout: Duration) -> Option<Ended> {
+        match self.away.0.session.ended(self.number, timeout) {
+            Ok(ended) => ended,
+            Err(lost) => Some(Ended {
+                code: None,
+                signal: None,
+                left_behind: 0,
+                reason: Some(lost.to_string()),
+                cpu_ns: None,
+            }),
+        }
+    }
+
+    /// Ends it with all that it started; whether nothing is left.
+    pub(crate) fn stop(&mut self) -> bool {
+        let stopped = self.ask_to_stop();
+        self.fetch_log();
+        stopped == Some(true)
+    }
+
+    /// Has its host end it; whether nothing is left, where that says so.
+    fn ask_to_stop(&mut self) -> Option<bool> {
+        let request = Request::Stop { job: self.number, at_once: false };
+        match self.away.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
+            Ok((Answer::Stopped { nothing_left }, _)) => {
+                self.is_stopped = true;
+                Some(nothing_left)
+            }
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Where it listens.
+    pub(crate) fn addresses(&self) -> BTreeSet<SocketAddr> {
+        match self.away.0.session.ask(Request::Listening { job: self.number }) {
+            Ok(Answer::Listening { addresses }) => addresses.into_iter().collect(),
+            Ok(_) | Err(_) => BTreeSet::new(),
+        }
+    }
+
+    /// Begins a span over which its use is counted.
+    pub(crate) fn watch(&self) -> Option<Watched> {
+        self.away.0.session.ask(Request::Watch { job: self.number }).ok()?;
+        Some(Watched { away: self.away.clone(), job: self.number })
+    }
+
+    /// What it has used since its start.
+    pub(crate) fn used(&self) -> Option<Usage> {
+        Watched { away: self.away.clone(), job: self.number }.finish()
+    }
+
+    /// Brings its log here.
+    pub(crate) fn fetch_log(&self) {
+        let request = Request::Log { job: self.number };
+        if let Ok((Answer::Log, bytes)) = self.away.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
+            let _ = assay_file::write(&self.log, &bytes);
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.is_stopped {
+            self.ask_to_stop();
+        }
+    }
+}
+
+/// A span over which a job's use is counted there.
+pub(crate) struct Watched {
+    away: Away,
+    job: u64,
+}
+
+impl Watched {
+    /// What was used since the span began.
+    pub(crate) fn finish(&self) -> Option<Usage> {
+        match self.away.0.session.ask(Request::Used { job: self.job }) {
+            Ok(Answer::Used { usage }) => Some(*usage),
+            Ok(_) | Err(_) => None,
+        }
+    }
+}
+
+/// What travels with a contender's folder: contenders of a catalogue share code with others of their language.
+fn together(folder: &Path) -> (&Path, &Path) {
+    let language = folder.parent();
+    let is_catalogues = language.and_then(Path::parent).is_some_and(|above| above.ends_with("contenders"));
+    match (is_catalogues, language, folder.file_name()) {
+        (true, Some(language), Some(name)) => (language, Path::new(name)),
+        _ => (folder, Path::new("")),
+    }
+}
+
+fn bring(session: &Session, name: &str, folder: &Path) -> Result<PathBuf, HostError> {
+    if !folder.is_dir() {
+        return Ok(session.work.join(name));
+    }
+    let cannot = |problem: String| HostError::Refused {
+        host: session.host.clone(),
+        problem: format!("{} cannot travel there: {problem}", folder.display()),
+    };
+    session.bring(name, &pack(folder).map_err(cannot)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_of_a_catalogue_travel_with_those_of_their_language() {
+        let paths = |folder| {
+            let (root, within) = together(Path::new(folder));
+            (root.to_str(), within.to_str())
+        };
+        assert_eq!(paths("/c/contenders/go/gin"), (Some("/c/contenders/go"), Some("gin")));
+        assert_eq!(paths("/home/me/server"), (Some("/home/me/server"), Some("")));
+    }
+}

@@ -1,0 +1,153 @@
+//! The jobs of an agent: commands under supervisors, each with a number that the lab has chosen.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use assay_host::sampler::{Sampler, tree_usage};
+use assay_model::usage::Usage;
+
+use super::frame::MAX_BODY;
+use super::message::Start;
+use super::speech::Pipes;
+use super::voice::Voice;
+use crate::contender::{Inherited, Purpose};
+use crate::supervisor::{Ended, Supervised, SupervisorOptions};
+
+/// Our own program, whatever its path leads to by now.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// All jobs.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    jobs: BTreeMap<u64, Job>,
+}
+
+#[derive(Debug)]
+struct Job {
+    /// Absent once it is being stopped.
+    supervised: Option<Supervised>,
+    log: PathBuf,
+    sampler: Option<Sampler>,
+    /// Where what is said to it goes; absent where it is not spoken to.
+    said: Option<Sender<Vec<u8>>>,
+    /// Whether its end has been told.
+    is_over: bool,
+}
+
+/// A job that is about to end.
+pub(super) struct Stopping(Option<Supervised>);
+
+impl Stopping {
+    /// Ends it; whether nothing of it is left.
+    pub(super) fn end(self, at_once: bool) -> bool {
+        self.0.is_none_or(|mut supervised| if at_once { supervised.kill() } else { supervised.stop() })
+    }
+}
+
+impl Jobs {
+    /// Whether there is none whose end is still to be told.
+    pub(super) fn is_idle(&self) -> bool {
+        self.jobs.values().all(|job| job.is_over || job.supervised.is_none())
+    }
+
+    /// Starts a command; its first process. What it says, if it is spoken to, is told through `voice`.
+    pub(super) fn start(&mut self, start: Start, voice: &Voice) -> Result<u32, String> {
+        if self.jobs.contains_key(&start.job) {
+            return Err(format!("there is a job {} already", start.job));
+        }
+        let arguments = start.arguments.into_iter().map(OsString::from);
+        let mut options = SupervisorOptions::from_arguments(arguments).map_err(|error| error.to_string())?;
+        let pipes = start.is_spoken_to.then(|| Pipes::make(&mut options)).transpose();
+        let pipes = pipes.map_err(|error| format!("its pipes cannot be made: {error}"))?;
+        let purpose = if start.is_building { Purpose::Building } else { Purpose::Serving };
+        let inherited = start.inherited.map_or(Inherited::All, Inherited::Listed);
+        let own = start.variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let variables = inherited.variables(purpose).into_iter().chain(own);
+        let supervised = Supervised::start(Path::new(OWN_PROGRAM), &options, &start.folder, variables)
+            .map_err(|error| error.to_string())?;
+        let pid = supervised.pid();
+        let said = pipes.map(|pipes| pipes.join(start.job, voice.clone()));
+        let job = Job { supervised: Some(supervised), log: options.log, sampler: None, said, is_over: false };
+        self.jobs.insert(start.job, job);
+        Ok(pid)
+    }
+
+    /// Says something to a job. One that has ended hears nothing, and its end is told.
+    pub(super) fn say(&self, job: u64, words: &[u8]) -> Result<(), String> {
+        let said = self.jobs.get(&job).and_then(|job| job.said.as_ref());
+        let _ = said.ok_or_else(|| format!("there is no job {job} that is spoken to"))?.send(words.to_vec());
+        Ok(())
+    }
+
+    /// Those that have ended since it was last asked.
+    pub(super) fn ended(&mut self) -> Vec<(u64, Ended)> {
+        let fresh = self.jobs.iter_mut().filter(|(_, job)| !job.is_over);
+        let ended = fresh.filter_map(|(number, job)| {
+            let ended = job.supervised.as_mut()?.wait(Duration::ZERO)?;
+            job.is_over = true;
+            Some((*number, ended))
+        });
+        ended.collect()
+    }
+
+    /// All processes of a job that live.
+    pub(super) fn processes(&self, job: u64) -> Result<Vec<u32>, String> {
+        Ok(self.living(job)?.processes())
+    }
+
+    /// Begins to watch what a job uses.
+    pub(super) fn watch(&mut self, job: u64) -> Result<(), String> {
+        let sampler = Sampler::start(self.living(job)?.pid()).map_err(|error| error.to_string())?;
+        if let Some(job) = self.jobs.get_mut(&job) {
+            job.sampler = Some(sampler);
+        }
+        Ok(())
+    }
+
+    /// What a job has used since it was begun to be watched, or since its start.
+    pub(super) fn used(&self, job: u64) -> Result<Usage, String> {
+        let pid = self.living(job)?.pid();
+        let usage = match self.jobs.get(&job).and_then(|job| job.sampler.as_ref()) {
+            Some(sampler) => sampler.finish().map(|window| window.with_memory().usage),
+            None => tree_usage(pid),
+        };
+        usage.map_err(|error| error.to_string())
+    }
+
+    /// The end of a job's log, as much as a body holds.
+    pub(super) fn log(&self, job: u64) -> Result<Vec<u8>, String> {
+        let path = &self.jobs.get(&job).ok_or_else(|| unknown(job))?.log;
+        let read = || {
+            let mut file = File::open(path)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(MAX_BODY as u64)))?;
+            let mut bytes = Vec::new();
+            file.take(MAX_BODY as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|error: std::io::Error| format!("cannot read {}: {error}", path.display()))
+    }
+
+    /// Takes a job out, to be ended; one that is not there has ended.
+    pub(super) fn stop(&mut self, job: u64) -> Stopping {
+        Stopping(self.jobs.get_mut(&job).and_then(|job| job.supervised.take()))
+    }
+
+    /// Takes all out, to be ended.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Stopping> + use<> {
+        std::mem::take(&mut self.jobs).into_values().map(|job| Stopping(job.supervised))
+    }
+
+    fn living(&self, job: u64) -> Result<&Supervised, String> {
+        self.jobs.get(&job).and_then(|job| job.supervised.as_ref()).ok_or_else(|| unknown(job))
+    }
+}
+
+fn unknown(job: u64) -> String {
+    format!("there is no job {job}")
+}

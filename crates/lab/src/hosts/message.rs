@@ -1,0 +1,292 @@
+//! What a lab asks of an agent, and what that tells: the heads of their frames, as JSON.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use assay_model::doctor::Diagnosis;
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Frame, FrameError};
+use crate::supervisor::Ended;
+
+/// A question, with the number that its answer repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Counts up from 1.
+    pub number: u64,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// What an agent is asked for. Each is answered once, in any order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ask")]
+pub enum Request {
+    /// The time of its monotonic clock.
+    Clock,
+    /// What its machine is, and whether it is fit.
+    Machine,
+    /// Those of these contents, named by their SHA-256, that have not come yet.
+    Missing {
+        /// Hexadecimal digits of each.
+        contents: Vec<String>,
+    },
+    /// A part of a content is the body.
+    Content {
+        /// Its SHA-256.
+        sha256: String,
+        /// Whether it is whole with this part.
+        is_last: bool,
+    },
+    /// A folder with these files, whose contents have come.
+    Folder {
+        /// Its name in the agent's own folder.
+        name: String,
+        /// What is in it.
+        files: Vec<Parcel>,
+    },
+    /// A port that nobody listens on.
+    Port {
+        /// Where it will be listened on.
+        address: IpAddr,
+        /// The one that it must be; any when absent.
+        fixed: Option<u16>,
+    },
+    /// A command under a supervisor.
+    Start(Start),
+    /// The body goes to the standard input of a job that is spoken to.
+    Say {
+        /// The job.
+        job: u64,
+    },
+    /// What a job listens on.
+    Listening {
+        /// The job.
+        job: u64,
+    },
+    /// The beginning of a span over which the job's use is counted.
+    Watch {
+        /// The job.
+        job: u64,
+    },
+    /// What the job has used: since [`Request::Watch`], or since its start where that was not asked.
+    Used {
+        /// The job.
+        job: u64,
+    },
+    /// The end of the job's log, as the body of the answer.
+    Log {
+        /// The job.
+        job: u64,
+    },
+    /// The end of a job and of all that it started.
+    Stop {
+        /// The job.
+        job: u64,
+        /// By SIGKILL at once.
+        at_once: bool,
+    },
+    /// To end, as when its input closes, once nothing was asked for so long: one that is cut off does not hear of that.
+    Lease {
+        /// The longest silence.
+        silence_ns: Nanos,
+    },
+}
+
+/// A file or link of a folder that travels.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Parcel {
+    /// Path within the folder.
+    pub path: String,
+    /// What is there.
+    #[serde(flatten)]
+    pub what: ParcelKind,
+}
+
+/// What a parcel holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ParcelKind {
+    /// A folder, which may be empty.
+    Folder,
+    /// A file.
+    File {
+        /// SHA-256 of its content.
+        sha256: String,
+        /// Whether it may be executed.
+        is_program: bool,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it leads, relative to the link.
+        to: String,
+    },
+}
+
+/// A command to be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The number by which it is asked for from now on.
+    pub job: u64,
+    /// The arguments of `assay supervise`.
+    pub arguments: Vec<String>,
+    /// Its working folder.
+    pub folder: PathBuf,
+    /// Names of the variables of the agent's environment that it is given beside those that all are; all when absent.
+    pub inherited: Option<Vec<String>>,
+    /// Whether it builds or probes, and so is given more of them.
+    pub is_building: bool,
+    /// Variables of its own.
+    pub variables: Vec<(String, String)>,
+    /// Whether it is spoken to: its standard input is what [`Request::Say`] brings, and its standard output is told.
+    pub is_spoken_to: bool,
+}
+
+/// What an agent tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "tell")]
+pub enum Told {
+    /// It is there: the first that it tells.
+    Ready {
+        /// Version of its program.
+        version: String,
+        /// The folder that is the agent's own and goes with it.
+        work: PathBuf,
+        /// Its program.
+        program: PathBuf,
+    },
+    /// An answer.
+    Answer {
+        /// Number of the question.
+        to: u64,
+        /// What it is.
+        answer: Answer,
+    },
+    /// The body is what a job that is spoken to says.
+    Said {
+        /// The job.
+        job: u64,
+    },
+    /// A job that is spoken to has closed its output.
+    Silent {
+        /// The job.
+        job: u64,
+    },
+    /// A job's first process has ended.
+    Exited {
+        /// The job.
+        job: u64,
+        /// How.
+        ended: Ended,
+    },
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum Answer {
+    /// The time of its monotonic clock.
+    Clock {
+        /// Since a moment of its own.
+        monotonic_ns: Nanos,
+    },
+    /// What its machine is.
+    Machine {
+        /// As `assay doctor` tells there, without what it would have to measure.
+        diagnosis: Box<Diagnosis>,
+        /// CPUs that the agent, and what it starts, may use.
+        cpus: String,
+        /// Bytes that are free where its own folder is.
+        free_bytes: Option<u64>,
+    },
+    /// Contents that have not come.
+    Missing {
+        /// SHA-256 of each.
+        contents: Vec<String>,
+    },
+    /// It is done.
+    Done,
+    /// The folder is there.
+    Folder {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A free port.
+    Port {
+        /// Its number.
+        port: u16,
+    },
+    /// The job runs.
+    Started {
+        /// Its first process.
+        pid: u32,
+    },
+    /// What the job listens on.
+    Listening {
+        /// Addresses with ports.
+        addresses: Vec<SocketAddr>,
+    },
+    /// What the job has used.
+    Used {
+        /// All its processes together.
+        usage: Box<Usage>,
+    },
+    /// The body is the end of the log.
+    Log,
+    /// The job has ended.
+    Stopped {
+        /// Whether nothing of it is left.
+        nothing_left: bool,
+    },
+    /// It cannot be done.
+    Refused {
+        /// Why, with the remedy if there is one.
+        problem: String,
+    },
+}
+
+/// A frame of what is said, with a body.
+///
+/// # Errors
+/// When it is too long.
+pub(super) fn frame(said: &impl Serialize, body: Vec<u8>) -> Result<Vec<u8>, FrameError> {
+    // Of our own types, whose maps have keys of text: there is nothing that serde_json refuses.
+    let head = serde_json::to_vec(said).unwrap_or_default();
+    Frame { head, body }.encode()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::frame::Decoder;
+
+    #[test]
+    fn what_is_said_arrives() {
+        let start = Start {
+            job: 3,
+            arguments: vec!["--log".to_owned(), "/tmp/a log".to_owned()],
+            folder: "/tmp".into(),
+            inherited: Some(vec!["TOKEN".to_owned()]),
+            is_building: true,
+            variables: vec![("PORT".to_owned(), "80".to_owned())],
+            is_spoken_to: false,
+        };
+        let file = ParcelKind::File { sha256: "00".to_owned(), is_program: true };
+        let files = vec![Parcel { path: "a/b".to_owned(), what: file }];
+        for request in [
+            Request::Clock,
+            Request::Start(start),
+            Request::Folder { name: "x".to_owned(), files },
+            Request::Stop { job: 1, at_once: true },
+        ] {
+            let asked = Asked { number: 7, request };
+            let mut decoder = Decoder::default();
+            decoder.feed(&frame(&asked, b"body".to_vec()).expect("short"));
+            let arrived = decoder.next_frame().expect("a frame").expect("whole");
+            assert_eq!(serde_json::from_slice::<Asked>(&arrived.head).expect("asked"), asked);
+            assert_eq!(arrived.body, b"body");
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The lab's side of an agent: from its start on a host to its end there.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use assay_engine::clock;
+use assay_fleet::clock::{ROUND_TRIPS, RoundTrip, offset};
+use assay_model::fleet::ClockOffset;
+use assay_model::lab::LabHost;
+use assay_model::units::Nanos;
+use thiserror::Error;
+
+use super::frame::MAX_BODY;
+use super::message::{Answer, Asked, Request, Told, frame};
+use super::parcels::{Packed, digest};
+use super::transport::{Traveller, needs_program, remedy, way};
+use super::wire::{Heard, Listener, Wire};
+use crate::supervisor::Ended;
+
+/// Longest wait for an answer that needs no more than a look.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for the end of an agent: of its jobs, which have their grace, and of what a killed one left.
+const END_PATIENCE: Duration = Duration::from_secs(30);
+/// The silence after which an agent ends that is cut off.
+const LEASE: Nanos = Nanos::from_millis(120_000);
+/// The silence after which it is asked for something, so that it knows that we are there.
+const SIGN: Duration = Duration::from_secs(20);
+/// Longest wait until there is room for words that nobody answers.
+const SAYING: Duration = Duration::from_secs(2);
+/// How often a wait looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Our own program: it travels where it is not.
+#[derive(Clone, Debug)]
+pub struct OwnProgram {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its version, which an agent must have too.
+    pub version: String,
+}
+
+/// An agent on a host. Dropping it ends it with all that it started there.
+pub struct Session {
+    /// The host's name.
+    pub host: String,
+    /// The agent's own folder there, which goes with it.
+    pub work: PathBuf,
+    /// Its program there.
+    pub program: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    wire: Wire,
+    number: u64,
+    jobs: u64,
+    ended: BTreeMap<u64, Ended>,
+    is_over: bool,
+}
+
+/// What goes wrong with a host.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// No agent came.
+    #[error("{host}: no agent answers ({said}); {remedy}")]
+    Unreachable {
+        /// The host's name.
+        host: String,
+        /// What was said instead.
+        said: String,
+        /// How to mend it.
+        remedy: String,
+    },
+    /// It has another version of assay.
+    #[error("{host} has assay {theirs}, and this is {ours}; leave `program` out, so that this one travels")]
+    Version {
+        /// The host's name.
+        host: String,
+        /// Its version.
+        theirs: String,
+        /// Ours.
+        ours: String,
+    },
+    /// It does not answer in time.
+    #[error("{host} did not answer within {seconds} s; see whether it is up, and what it is busy with")]
+    Silent {
+        /// The host's name.
+        host: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// It was there and is gone.
+    #[error("{host} is lost ({said}); what was started there ends by itself")]
+    Lost {
+        /// The host's name.
+        host: String,
+        /// What the transport said.
+        said: String,
+    },
+    /// It cannot do what was asked.
+    #[error("{host}: {problem}")]
+    Refused {
+        /// The host's name.
+        host: String,
+        /// Why.
+        problem: String,
+    },
+    /// A person does not want to wait any longer.
+    #[error("{host}: nobody waits for it any more")]
+    Unwanted {
+        /// The host's name.
+        host: String,
+    },
+    /// Whether anything is left there is not known.
+    #[error(
+        "{host} did not say that nothing is left there; look for processes called `assay agent` and `guard` on it, and run \
+         `assay clean` there"
+    )]
+    Left {
+        /// The host's name.
+        host: String,
+    },
+}
+
+impl Session {
+    /// Starts an agent on `host`, while that is `wanted`.
+    ///
+    /// # Errors
+    /// When none comes, or it is of another version.
+    pub fn open(
+        host: &LabHost,
+        own: &OwnProgram,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, HostError> {
+        let traveller = if needs_program(host) { Some(measured(host, &own.path)?) } else { None };
+        let unreachable = |said: String| {
+            let remedy = remedy(host, &said);
+            HostError::Unreachable { host: host.name.clone(), said, remedy }
+        };
+        let mut wire = Wire::start(&way(host, &own.path, traveller.as_ref())).map_err(|error| {
+            unreachable(format!("its transport {} did not start: {error}", host.transport.name()))
+        })?;
+        let deadline = Instant::now() + Duration::from_secs_f64(host.ready_timeout_s);
+        loop {
+            match await_one(&wire, deadline, wanted) {
+                Ok(Heard::Shell { needs_program }) => {
+                    if needs_program && !send_program(&wire, &own.path, deadline) {
+                        return Err(unreachable("its shell does not take the program".to_owned()));
+                    }
+                }
+                Ok(Heard::Told(Told::Ready { version, work, program }, _)) => {
+                    let host = host.name.clone();
+                    if version != own.version {
+                        return Err(HostError::Version { host, theirs: version, ours: own.version.clone() });
+                    }
+                    let session = Self { host, work, program, state: Mutex::new(State::new(wire)) };
+                    return session.keep().map(|()| session);
+                }
+                Ok(Heard::Told(..)) => {
+                    return Err(unreachable("its agent begins with something else".to_owned()));
+                }
+                Ok(Heard::Strange(said)) => return Err(unreachable(said)),
+                Err(Silence::Closed) => return Err(unreachable(wire.complaint())),
+                Err(Silence::Unwanted) => return Err(HostError::Unwanted { host: host.name.clone() }),
+                Err(Silence::Late) => {
+                    return Err(unreachable(format!(
+                        "not within {} s; ready_timeout_s in its lab file allows for more, such as a queue",
+                        host.ready_timeout_s
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Has the agent end when it is cut off, and lets it know from now on that it is not.
+    fn keep(&self) -> Result<(), HostError> {
+        // Whose answer nobody waits for.
+        let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
+        let sign = sign.map_err(|error| self.refused(&error.to_string()))?;
+        self.state().wire.send_repeatedly(sign, SIGN, Instant::now() + PATIENCE);
+        self.ask(Request::Lease { silence_ns: LEASE }).map(drop)
+    }
+
+    /// Asks for something and waits for the answer.
+    ///
+    /// # Errors
+    /// When the host is lost, silent, or refuses.
+    pub fn ask(&self, request: Request) -> Result<Answer, HostError> {
+        self.ask_with(request, Vec::new(), PATIENCE).map(|(answer, _)| answer)
+    }
+
+    /// Asks with a body, and waits for the answer and its body as long as `patience`.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn ask_with(
+        &self,
+        request: Request,
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> Result<(Answer, Vec<u8>), HostError> {
+        let mut state = self.state();
+        state.number += 1;
+        let number = state.number;
+        let refused = |problem: String| HostError::Refused { host: self.host.clone(), problem };
+        let bytes = frame(&Asked { number, request }, body).map_err(|error| refused(error.to_string()))?;
+        let deadline = Instant::now() + patience;
+        let silent = || HostError::Silent { host: self.host.clone(), seconds: patience.as_secs() };
+        if !state.wire.send(bytes, deadline) {
+            return Err(if Instant::now() < deadline { self.lost(&mut state) } else { silent() });
+        }
+        loop {
+            match await_one(&state.wire, deadline, &mut || true) {
+                Ok(Heard::Told(Told::Answer { to, answer }, body)) if to == number => {
+                    return match answer {
+                        Answer::Refused { problem } => Err(refused(problem)),
+                        answer => Ok((answer, body)),
+                    };
+                }
+                Ok(heard) => state.note(heard),
+                Err(Silence::Closed) => return Err(self.lost(&mut state)),
+                Err(Silence::Late | Silence::Unwanted) => return Err(silent()),
+            }
+        }
+    }
+
+    /// How its clock stands to ours.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn clock(&self) -> Result<ClockOffset, HostError> {
+        let ask = |_| {
+            let sent = clock::now();
+            match self.ask(Request::Clock)? {
+                Answer::Clock { monotonic_ns: theirs } => {
+                    Ok(RoundTrip { sent, theirs, received: clock::now() })
+                }
+                other => Err(self.unexpected(&other)),
+            }
+        };
+        let round_trips = (0..ROUND_TRIPS).map(ask).collect::<Result<Vec<_>, _>>()?;
+        Ok(offset(&round_trips).unwrap_or_default())
+    }
+
+    /// Brings a folder to the host: what is missing there of its contents travels. Returns where it is.
+    ///
+    /// # Errors
+    /// As [`Self::ask`], and when a file can no longer be read.
+    pub fn bring(&self, name: &str, packed: &Packed) -> Result<PathBuf, HostError> {
+        let contents = packed.contents.keys().cloned().collect();
+        let Answer::Missing { contents } = self.ask(Request::Missing { contents })? else {
+            return Err(self.refused("it does not say what is missing"));
+        };
+        for sha256 in contents {
+            if let Some(path) = packed.contents.get(&sha256) {
+                self.bring_content(&sha256, path)?;
+            }
+        }
+        let request = Request::Folder { name: name.to_owned(), files: packed.files.clone() };
+        match self.ask(request)? {
+            Answer::Folder { path } => Ok(path),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn bring_content(&self, sha256: &str, path: &Path) -> Result<(), HostError> {
+        let unreadable =
+            |error: std::io::Error| self.refused(&format!("cannot read {}: {error}", path.display()));
+        let mut file = File::open(path).map_err(unreadable)?;
+        loop {
+            let mut part = Vec::new();
+            let read = file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part).map_err(unreadable)?;
+            let is_last = read < MAX_BODY;
+            let request = Request::Content { sha256: sha256.to_owned(), is_last };
+            self.ask_with(request, part, PATIENCE)?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A number for a job that nobody has had.
+    pub fn new_job(&self) -> u64 {
+        let mut state = self.state();
+        state.jobs += 1;
+        state.jobs
+    }
+
+    /// How a job has ended, if it has; waits for that at most `timeout`.
+    ///
+    /// # Errors
+    /// [`HostError::Lost`].
+    pub fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError> {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.state();
+        loop {
+            if let Some(ended) = state.ended.get(&job) {
+                return Ok(Some(ended.clone()));
+            }
+            match await_one(&state.wire, deadline, &mut || true) {
+                Ok(heard) => state.note(heard),
+                Err(Silence::Closed) => return Err(self.lost(&mut state)),
+                Err(Silence::Late | Silence::Unwanted) => return Ok(None),
+            }
+        }
+    }
+
+    /// Has `listener` hear what a job says that is about to start and to be spoken to.
+    pub(super) fn hear(&self, job: u64, listener: Listener) {
+        self.state().wire.listeners.add(job, listener);
+    }
+
+    /// Says something to a job that is spoken to, and waits for no answer: of one that has ended, or a host that is lost, the listener
+    /// hears.
+    ///
+    /// # Errors
+    /// When the host does not take it.
+    pub(super) fn say(&self, job: u64, words: &[u8]) -> Result<(), HostError> {
+        let mut state = self.state();
+        let deadline = Instant::now() + SAYING;
+        for part in words.chunks(MAX_BODY) {
+            state.number += 1;
+            let asked = Asked { number: state.number, request: Request::Say { job } };
+            let bytes = frame(&asked, part.to_vec()).map_err(|error| self.refused(&error.to_string()))?;
+            if !state.wire.send(bytes, deadline) && Instant::now() >= deadline {
+                return Err(HostError::Silent { host: self.host.clone(), seconds: SAYING.as_secs() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the agent and all that it started, and waits until nothing is left there.
+    ///
+    /// # Errors
+    /// [`HostError::Left`] when that is not known.
+    pub fn end(&self) -> Result<(), HostError> {
+        let mut state = self.state();
+        state.end().map_err(|()| HostError::Left { host: self.host.clone() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lost(&self, state: &mut State) -> HostError {
+        state.is_over = true;
+        HostError::Lost { host: self.host.clone(), said: state.wire.complaint() }
+    }
+
+    fn refused(&self, problem: &str) -> HostError {
+        HostError::Refused { host: self.host.clone(), problem: problem.to_owned() }
+    }
+
+    /// An answer to another question than was asked: a fault of ours.
+    pub(crate) fn unexpected(&self, answer: &Answer) -> HostError {
+        self.refused(&format!("its agent answers another question: {answer:?}"))
+    }
+}
+
+impl State {
+    fn new(wire: Wire) -> Self {
+        Self { wire, number: 0, jobs: 0, ended: BTreeMap::new(), is_over: false }
+    }
+
+    /// Keeps what was told without having been asked for; answers that nobody waits for any more are dropped.
+    fn note(&mut self, heard: Heard) {
+        if let Heard::Told(Told::Exited { job, ended }, _) = heard {
+            self.ended.insert(job, ended);
+        }
+    }
+
+    /// Whoever closes their output there has ended all before. Of a host that was lost nothing is known.
+    fn end(&mut self) -> Result<(), ()> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Err(());
+        }
+        self.wire.close();
+        let deadline = Instant::now() + END_PATIENCE;
+        loop {
+            match await_one(&self.wire, deadline, &mut || true) {
+                Ok(_) => {}
+                Err(Silence::Closed) => {
+                    self.wire.reap();
+                    return Ok(());
+                }
+                Err(Silence::Late | Silence::Unwanted) => {
+                    self.wire.kill();
+                    return Err(());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Why nothing was heard.
+enum Silence {
+    Closed,
+    Late,
+    Unwanted,
+}
+
+fn await_one(wire: &Wire, deadline: Instant, wanted: &mut dyn FnMut() -> bool) -> Result<Heard, Silence> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match wire.heard.recv_timeout(left.min(TICK)) {
+            Ok(heard) => return Ok(heard),
+            Err(RecvTimeoutError::Disconnected) => return Err(Silence::Closed),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Silence::Late),
+            Err(RecvTimeoutError::Timeout) if !wanted() => return Err(Silence::Unwanted),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn measured(host: &LabHost, own: &Path) -> Result<Traveller, HostError> {
+    let look = || -> std::io::Result<Traveller> {
+        let file = File::open(own)?;
+        let bytes = file.metadata()?.len();
+        Ok(Traveller { sha256: digest(file)?, bytes })
+    };
+    look().map_err(|error| HostError::Refused {
+        host: host.name.clone(),
+        problem: format!("this program cannot be read to be sent there: {}: {error}", own.display()),
+    })
+}
+
+fn send_program(wire: &Wire, own: &Path, deadline: Instant) -> bool {
+    let Ok(mut file) = File::open(own) else { return false };
+    loop {
+        let mut part = Vec::new();
+        match file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part) {
+            Ok(0) => return true,
+            Ok(_) if wire.send(part, deadline) => {}
+            Ok(_) | Err(_) => return false,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Load just before the turns in a cell, over the connections that they use (docs/method/carousel.md#the-lead-in).
+
+use std::time::Duration;
+
+use assay_model::experiment::Cell;
+use assay_model::record::{LeadIn, NotRun, Run, Warmup};
+use assay_model::units::Nanos;
+
+use super::server_run::{OngoingRun, wanted};
+use super::warmup::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
+use crate::generator::Generator;
+use crate::log;
+
+/// Slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
+const LOOK_SLICES: usize = 8;
+/// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
+const LOOKS: usize = 3;
+
+impl OngoingRun<'_> {
+    /// Load before the turns in a cell: on a workload that is new to this life as much as the first life needed, and more where
+    /// this life is cold altogether; after a rest as much as the contender is seen to need, because a server with a just-in-time
+    /// compiler gives up the code of what it was not asked for while others had their turns.
+    pub(super) fn lead_in(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
+        let own = self.run.warmups.iter().find(|warmup| warmup.workload == cell.workload);
+        let Some(known) = self.server_run.earlier_warmup(&cell.workload).or(own) else { return Ok(()) };
+        let (needed, settled, is_new) = (slices_needed(known), known.settled, own.is_none());
+        let recovery = self.recovery();
+        let slices = match is_new {
+            true => needed.max(recovery.unwrap_or(0)).max(self.slices_when_cold()),
+            false => recovery.unwrap_or(LOOK_SLICES),
+        };
+        let per_second = self.slices(generator, slices)?;
+        if is_new {
+            let workload = cell.workload.clone();
+            self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
+        } else if slices > 0 {
+            self.run.lead_ins.push(LeadIn { cell: cell.clone(), per_second });
+            if let Some(found) = self.recovery().filter(|_| recovery.is_none()) {
+                log::recovers(&self.run.contender, found as f64 * WARMUP_SLICE_S);
+            }
+        }
+        Ok(())
+    }
+
+    /// So many slices of load, and their rates.
+    fn slices(&mut self, generator: &mut Generator, slices: usize) -> Result<Vec<f64>, Option<NotRun>> {
+        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
+        let mut per_second = Vec::new();
+        for _ in 0..slices {
+            let stop = self.server_run.stop;
+            let load = wanted(&mut self.server, stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
+            per_second.push(load.settle_ns.rate_of(load.answered));
+            self.loaded += load.settle_ns;
+        }
+        Ok(per_second)
+    }
+
+    /// Slices for a life that was asked for nothing yet.
+    fn slices_when_cold(&self) -> usize {
+        let first_life = self.server_run.earlier_runs().find(|run| !run.warmups.is_empty());
+        first_life.map_or(0, |first_life| slices_when_cold(first_life, &self.run))
+    }
+
+    /// Slices of load that the contender needs after a rest, as this life and earlier ones show; `None` while they were not looked
+    /// at often enough.
+    fn recovery(&self) -> Option<usize> {
+        let lives: Vec<&Run> = self.server_run.earlier_runs().chain([&self.run]).collect();
+        recovery_of(&lives)
+    }
+}
+
+/// What looking at a first life took beyond what later lives get.
+pub(super) fn spared(run: &Run) -> Duration {
+    let needed = recovery_of(&[run]).unwrap_or(LOOK_SLICES);
+    let given = run.lead_ins.iter().map(|lead_in| lead_in.per_second.len());
+    let slices: usize = given.map(|slices| slices.saturating_sub(needed)).sum();
+    Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+}
+
+/// Slices that warmed up the first life on the workload that it was asked for first, where `this` one was asked for nothing yet: what
+/// the first life needed on its other workloads says little of a runtime that is cold, because the first one had warmed it up.
+fn slices_when_cold(first_life: &Run, this: &Run) -> usize {
+    let is_cold = this.warmups.is_empty() && this.lead_ins.is_empty();
+    first_life.warmups.first().filter(|_| is_cold).map_or(0, slices_needed)
+}
+
+/// The slices that the contender of these lives needs after a rest: none where no workload had to warm it up.
+fn recovery_of(lives: &[&Run]) -> Option<usize> {
+    let mut warmups = lives.iter().flat_map(|run| &run.warmups);
+    if warmups.all(|warmup| slices_needed(warmup) == 0) {
+        return Some(0);
+    }
+    let lead_ins = lives.iter().flat_map(|run| &run.lead_ins);
+    let looks =
+        lead_ins.map(|lead_in| lead_in.per_second.as_slice()).filter(|look| look.len() == LOOK_SLICES);
+    let looks: Vec<&[f64]> = looks.take(LOOKS).collect();
+    (looks.len() == LOOKS).then(|| slices_until_recovered(&looks))
+}
+
+/// Slices after which the rate was what it was in the end. Each look is taken as a share of its own end, because workloads differ in
+/// their rates; the looks' median is judged as a warm-up is. All slices where it still rose in the end.
+fn slices_until_recovered(looks: &[&[f64]]) -> usize {
+    let share = |look: &[f64], slice: usize| {
+        let end = look[look.len() - SMOOTHED_SLICES..].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
+        if end > 0.0 { look[slice] / end } else { 1.0 }
+    };
+    let middle = |slice| {
+        let mut shares: Vec<f64> = looks.iter().map(|look| share(look, slice)).collect();
+        shares.sort_by(f64::total_cmp);
+        shares[shares.len() / 2]
+    };
+    let typical: Vec<f64> = (0..LOOK_SLICES).map(middle).collect();
+    match first_at_the_end(&typical) {
+        slice if slice + SMOOTHED_SLICES < LOOK_SLICES => slice,
+        _ => LOOK_SLICES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    /// Moments of a slice of which the rate is the mean.
+    const STEPS: u32 = 50;
+
+    /// The rates of a look's slices at a server whose rate is `rate(t)` of its best after `t` seconds of load, with so much noise.
+    fn look(rate: impl Fn(f64) -> f64, best: f64, noise: f64, chance: &mut ChaCha8Rng) -> Vec<f64> {
+        let at = |slice: usize, step: u32| {
+            rate((slice as f64 + f64::from(step) / f64::from(STEPS)) * WARMUP_SLICE_S)
+        };
+        let mean = |slice| (0..STEPS).map(|step| at(slice, step)).sum::<f64>() / f64::from(STEPS);
+        (0..LOOK_SLICES)
+            .map(|slice| best * mean(slice) * (1.0 + noise * chance.random_range(-1.0..1.0)))
+            .collect()
+    }
+
+    /// The slices that are learnt from three looks at workloads of different rates.
+    fn learnt(rate: impl Fn(f64) -> f64, noise: f64, seed: u64) -> usize {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        let looks = [90e3, 20e3, 3e3].map(|best| look(&rate, best, noise, &mut chance));
+        slices_until_recovered(&[&looks[0], &looks[1], &looks[2]])
+    }
+
+    #[test]
+    fn a_recovery_of_one_and_a_fifth_second_is_found_whatever_its_shape() {
+        let step = |t: f64| if t < 1.2 { 0.5 } else { 1.0 };
+        let ramp = |t: f64| 0.4 + 0.6 * (t / 1.2).min(1.0);
+        assert_eq!((learnt(step, 0.0, 0), learnt(ramp, 0.0, 0)), (5, 4));
+        for seed in 0..200 {
+            // Half a second, as long as everybody had it once, is never taken for enough.
+            let found = [learnt(step, 0.05, seed), learnt(ramp, 0.05, seed)];
+            assert!(found.iter().all(|slices| (3..=LOOK_SLICES).contains(slices)), "seed {seed}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn who_recovers_at_once_needs_nothing_and_who_never_does_gets_the_longest() {
+        assert_eq!(learnt(|_| 1.0, 0.0, 0), 0);
+        assert_eq!(learnt(|t| 1.0 + t, 0.0, 0), LOOK_SLICES);
+        assert_eq!(learnt(|_| 0.0, 0.0, 0), 0, "nothing was answered");
+        let needless = (0..200).filter(|seed| learnt(|_| 1.0, 0.05, *seed) > 2).count();
+        assert!(needless < 20, "{needless} of 200 have more than half a second");
+    }
+
+    fn life(warmup: &[f64], lead_ins: usize) -> Run {
+        let (workload, counted) = ("hello".to_owned(), None);
+        let warmup = Warmup { workload, per_second: warmup.to_vec(), settled: true, counted };
+        let slow: Vec<f64> = (0..LOOK_SLICES).map(|slice| if slice < 5 { 50.0 } else { 100.0 }).collect();
+        let lead_in = LeadIn { cell: Cell::closed("hello".to_owned(), 64), per_second: slow };
+        Run { warmups: vec![warmup], lead_ins: vec![lead_in; lead_ins], ..Run::default() }
+    }
+
+    #[test]
+    fn a_cold_life_gets_what_the_first_workload_of_the_first_life_took() {
+        let mut first = life(&[10.0, 40.0, 70.0, 90.0, 98.0, 100.0, 101.0], 0);
+        first.warmups.push(Warmup { workload: "json".to_owned(), ..life(&[100.0; 6], 0).warmups.remove(0) });
+        let cold = Run::default();
+        assert_eq!(slices_needed(&first.warmups[1]), 0, "the first workload had warmed it up");
+        assert_eq!(slices_when_cold(&first, &cold), 4);
+        assert_eq!(slices_when_cold(&first, &life(&[100.0; 4], 0)), 0, "it is warm by then");
+        first.warmups[0].settled = false;
+        assert_eq!(slices_when_cold(&first, &cold), 7, "it never settled");
+    }
+
+    #[test]
+    fn it_is_learnt_from_three_looks_over_all_lives_and_only_of_who_had_to_be_warmed_up() {
+        let (slow, quick) = ([50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0], [100.0; 6]);
+        assert_eq!(recovery_of(&[&life(&quick, 0)]), Some(0), "it was warm at once");
+        assert_eq!(recovery_of(&[&life(&slow, 2)]), None);
+        assert_eq!(recovery_of(&[&life(&slow, 2), &life(&slow, 1)]), Some(5));
+        assert_eq!(spared(&life(&slow, 3)), Duration::from_secs_f64(3.0 * 3.0 * WARMUP_SLICE_S));
+        assert_eq!(spared(&life(&slow, 2)), Duration::ZERO, "later lives may look as well");
+    }
+}

@@ -1,0 +1,120 @@
+//! Slices of load in which it is looked where a server's time goes, apart from every measured window, because looking changes what
+//! is looked at (docs/method/profile.md).
+
+use assay_model::experiment::{Cell, Span};
+use assay_model::load::{Arrival, LoadReport};
+use assay_model::profile::{Profile, Refused, Sampled, Traced};
+use assay_model::record::NotRun;
+use assay_model::units::Nanos;
+use assay_profile::{Sampling, Target, Tracing};
+use assay_verdict::Times;
+use assay_verdict::rates::rate_for;
+
+use super::event::Event;
+use super::server_run::{OngoingRun, Order};
+use super::telling::Telling;
+use crate::log;
+use crate::schedule::{SAMPLED_S, TRACED_S};
+
+impl OngoingRun<'_> {
+    /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
+    pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+        let roots = self.server.first_processes();
+        let is_control = self.server_run.entry.control_of.is_some();
+        if !self.server_run.plan.experiment.profile || is_control || roots.is_empty() {
+            return Ok(());
+        }
+        // A server that ran already is where it is, not where others are put.
+        let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
+        let target = Target { roots, cpus };
+        for cell in self.server_run.cells.clone() {
+            let Some(arrival) = self.arrival_in(&cell) else { continue };
+            if self.server_run.stop.soon() {
+                return Err(None);
+            }
+            self.profile_at(&cell, arrival, &target, telling)?;
+        }
+        Ok(())
+    }
+
+    /// How requests arrive in a cell; `None` where its rate follows from what was not measured, or is still searched.
+    pub(super) fn arrival_in(&self, cell: &Cell) -> Option<Arrival> {
+        if cell.offered.is_closed() {
+            return Some(Arrival::Closed);
+        }
+        let rate = rate_for(self.server_run.record, &self.run, cell)?;
+        Some(self.server_run.plan.experiment.arrival.at(rate))
+    }
+
+    fn profile_at(
+        &mut self,
+        cell: &Cell,
+        arrival: Arrival,
+        target: &Target,
+        telling: &Telling<'_>,
+    ) -> Result<(), Option<NotRun>> {
+        telling.pause(self.server_run.stop);
+        let contender = &self.server_run.subject.identity.name;
+        telling.notice(&Event::Profiling { contender, cell });
+        let offset_ns = self.age().offset_ns;
+        let (sampled, mut refused) = self.sampled(cell, &arrival, target)?;
+        let traced = match self.traced(cell, &arrival, target)? {
+            Ok(traced) => Some(traced),
+            Err(why) => {
+                refused.push(why);
+                None
+            }
+        };
+        let profile = Profile { cell: cell.clone(), arrival, offset_ns, sampled, traced, refused };
+        log::profiled(&self.server_run.subject.identity.name, &profile);
+        self.run.profiles.push(profile);
+        Ok(())
+    }
+
+    fn sampled(
+        &mut self,
+        cell: &Cell,
+        arrival: &Arrival,
+        target: &Target,
+    ) -> Result<(Sampled, Vec<Refused>), Option<NotRun>> {
+        let sampling = Sampling::start(target.clone());
+        let loaded = self.slice(cell, arrival, SAMPLED_S);
+        // Ended also when the load failed, so that nothing goes on behind the run's back.
+        let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
+        let load = loaded?;
+        let times = Times::of(&load.latency).ok();
+        let median_ns = times.and_then(|times| times.service.quantile(0.5)).map(Nanos);
+        Ok((Sampled { loaded_ns: length_of(&load), median_ns, ..sampled }, refused))
+    }
+
+    fn traced(
+        &mut self,
+        cell: &Cell,
+        arrival: &Arrival,
+        target: &Target,
+    ) -> Result<Result<Traced, Refused>, Option<NotRun>> {
+        let tracing = match Tracing::start(target.clone()) {
+            Ok(tracing) => tracing,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let loaded = self.slice(cell, arrival, TRACED_S);
+        let seen = tracing.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
+        let load = loaded?;
+        Ok(seen.map(|traced| Traced { loaded_ns: length_of(&load), ..traced }))
+    }
+
+    /// Loads the server for a moment.
+    fn slice(&mut self, cell: &Cell, arrival: &Arrival, length_s: f64) -> Result<LoadReport, Option<NotRun>> {
+        let (length, arrival) = (Span::Seconds(length_s), arrival.clone());
+        let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
+        let load = self.server_run.load(&mut self.server, &order)?;
+        self.check_server(load.books.failed() > 0)?;
+        self.loaded += length_of(&load);
+        Ok(load)
+    }
+}
+
+/// How long a server was loaded.
+fn length_of(load: &LoadReport) -> Nanos {
+    load.warmup_ns + load.window_ns
+}

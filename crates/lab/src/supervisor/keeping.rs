@@ -1,0 +1,62 @@
+//! What an agent has in common with a guard and a supervisor: it leaves nobody, and ends with its other part.
+
+use std::io;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_host::group::Group;
+use rustix::process::{Pid, Signal};
+
+use super::ending::{self, Wake};
+use super::watch::watch;
+
+/// From SIGTERM to SIGKILL, for all that an agent leaves which was killed: its jobs' supervisors need their own grace.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long an agent may take to end when its input has closed: its jobs need their grace, and longer where they are stuck in the kernel.
+const HEED: Duration = Duration::from_secs(10);
+
+/// A process that is the parent of all orphans below it.
+pub(crate) struct Keeping {
+    woken: Receiver<Wake>,
+}
+
+/// Makes this process the parent of all orphans below it, in a session of its own.
+///
+/// # Errors
+/// Where the kernel forbids it.
+pub(crate) fn begin() -> io::Result<Keeping> {
+    let _ = rustix::thread::set_name(c"guard");
+    let (_wake, woken) = ending::forward_signals()?;
+    ending::lead_a_session_and_adopt_orphans()?;
+    ending::end_abandoned();
+    Ok(Keeping { woken })
+}
+
+impl Keeping {
+    /// Waits until `child` has ended, or takes no notice that standard input has closed, and ends all that is left. SIGTERM is handed
+    /// on to it.
+    pub(crate) fn until_end_of(self, child: &Child) {
+        watch(Pid::from_child(child), rustix::stdio::stdin(), HEED, &self.woken, || None::<()>);
+        ending::end_all(Instant::now() + GRACE, &self.woken, &Group::at(Vec::new()));
+    }
+}
+
+/// Has `told` be sent what `event` makes when this process is to end: by SIGTERM, which it also gets when `parent` ends.
+///
+/// # Errors
+/// When `parent` has ended already.
+pub(crate) fn end_with_parent<E: Send + 'static>(
+    parent: u32,
+    told: Sender<E>,
+    event: impl Fn() -> E + Send + 'static,
+) -> io::Result<()> {
+    let (_wake, woken) = ending::forward_signals()?;
+    ending::end_with_parent(Some(parent), Signal::TERM)?;
+    thread::spawn(move || {
+        let ended = woken.iter().filter(|wake| matches!(wake, Wake::Terminate));
+        ended.map(|_| event()).try_for_each(|event| told.send(event))
+    });
+    Ok(())
+}

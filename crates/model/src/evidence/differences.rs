@@ -1,0 +1,36 @@
+//! What two runs do not have in common.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::imported::Imported;
+
+/// A run of somebody else's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Foreign {
+    /// Its name.
+    pub run: String,
+    /// Where its figures are from.
+    pub origin: Imported,
+}
+
+/// A property that two runs do not share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// Name of the property's field, such as `cpu_model`.
+    pub property: String,
+    /// Its value in the base; null where it is not known.
+    pub base: Value,
+    /// Its value in the other.
+    pub new: Value,
+}
+
+impl Difference {
+    /// Both values of a property; nothing when they are equal.
+    pub fn of<T: PartialEq + Serialize>(property: &str, base: &T, new: &T) -> Option<Self> {
+        // A number that JSON cannot hold is not known either.
+        let value = |value: &T| serde_json::to_value(value).unwrap_or_default();
+        (base != new).then(|| Self { property: property.to_owned(), base: value(base), new: value(new) })
+    }
+}

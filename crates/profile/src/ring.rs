@@ -1,0 +1,70 @@
+//! Events that the kernel writes into memory which it shares with us (`perf_event_open(2)`).
+
+use std::io;
+
+use perf_event::data::{Record, Sample};
+use perf_event::{Builder, Sampler};
+
+/// Most events that are read at once, so that one ring never keeps others waiting.
+const MOST_AT_ONCE: usize = 1 << 16;
+/// How much smaller a ring may be than wanted, where memory that may be locked is short (`kernel.perf_event_mlock_kb`).
+const SHRINKING: [usize; 3] = [1, 4, 16];
+
+/// Where events are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// All that runs on a CPU.
+    Cpu(u32),
+    /// One thread, wherever it runs.
+    Thread(u32),
+}
+
+/// A ring of one kind of event at one place, being filled.
+pub(crate) struct Ring(Sampler);
+
+impl Ring {
+    /// Has the kernel fill a ring of `bytes`, or of less.
+    ///
+    /// # Errors
+    /// Those of `perf_event_open(2)` and `mmap(2)`.
+    pub(crate) fn open(event: &Builder<'_>, place: Place, bytes: usize) -> io::Result<Self> {
+        let mut event = event.clone();
+        match place {
+            Place::Cpu(cpu) => event.any_pid().one_cpu(cpu as usize),
+            Place::Thread(tid) => event.observe_pid(i32::try_from(tid).unwrap_or(i32::MAX)).any_cpu(),
+        };
+        let mut failure = None;
+        for smaller in SHRINKING {
+            match event.build()?.sampled(bytes / smaller) {
+                Ok(mut sampler) => {
+                    sampler.enable()?;
+                    return Ok(Self(sampler));
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| io::ErrorKind::OutOfMemory.into()))
+    }
+
+    /// Ends the filling; what is in it can still be read.
+    pub(crate) fn stop(&mut self) {
+        // A ring that cannot be stopped is closed soon after.
+        let _ = self.0.disable();
+    }
+
+    /// Empties it; returns how many events were lost.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&Sample<'_>)) -> u64 {
+        let mut lost = 0;
+        for _ in 0..MOST_AT_ONCE {
+            let Some(record) = self.0.next_record() else { break };
+            match record.parse_record() {
+                Ok(Record::Sample(sample)) => take(&sample),
+                Ok(Record::Lost(told)) => lost += told.lost,
+                Ok(Record::LostSamples(told)) => lost += told.lost,
+                Ok(_) => {}
+                Err(_) => lost += 1,
+            }
+        }
+        lost
+    }
+}

@@ -1,0 +1,265 @@
+//! Stacks, waits and TCP's counts of a server, gathered while it is under load.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use assay_host::counters::reason;
+use assay_host::sampler::Sampler;
+use assay_model::profile::{Clock, Facet, Refused, Sampled};
+use assay_model::units::Nanos;
+use perf_event::events::{Hardware, Software};
+use perf_event::{Builder, SampleFlag};
+
+use crate::gathered::{Gathered, RawStack};
+use crate::naming;
+use crate::ring::{Place, Ring};
+use crate::target::{Target, name_of, threads};
+use crate::tcp;
+use crate::waits::Waits;
+
+/// Time between two samples by the kernel's timer; no whole number of its ticks, so that it keeps step with nothing that they
+/// begin. Seldom enough that samples cost the server little: docs/method/profile.md#what-profiling-costs.
+const INTERVAL_NS: u64 = 1_499_977;
+/// Cycles between two samples by the CPU's counter: about as much at 2 to 3 GHz.
+const CYCLES: u64 = 3_899_123;
+/// Size of the ring of one place, in bytes: more than a second of samples with deep stacks.
+const RING: usize = 1 << 20;
+/// Time between two looks at rings and sleeping threads.
+const LOOK: Duration = Duration::from_millis(20);
+/// Looks after which processes are sought that have come: that reads of every process of the machine.
+const LOOKS_TO_COME: u32 = 5;
+
+/// A server's samples, being gathered.
+#[derive(Debug)]
+pub struct Sampling {
+    target: Target,
+    usage: Option<Sampler>,
+    tcp: Option<BTreeMap<String, u64>>,
+    over: Arc<AtomicBool>,
+    gathering: JoinHandle<Outcome>,
+}
+
+/// What was gathered.
+#[derive(Debug)]
+struct Outcome {
+    gathered: Gathered,
+    waits: Waits,
+    /// Names of the threads that were seen.
+    threads: BTreeMap<u32, String>,
+    /// Most of its threads that were alive at once.
+    most_threads: usize,
+    /// All processes of the server that were seen.
+    processes: BTreeSet<u32>,
+    view: Result<View, String>,
+}
+
+/// From where it is looked.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    clock: Clock,
+    by_cpu: bool,
+    with_kernel: bool,
+}
+
+impl Sampling {
+    /// Begins to gather. What is not allowed is told by [`finish`](Self::finish).
+    pub fn start(target: Target) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let usage = Sampler::start_all(&target.roots).ok();
+        let tcp = target.roots.first().and_then(|root| tcp::counts(*root));
+        let (rings, view) = match open(&target) {
+            Ok((rings, view)) => (rings, Ok(view)),
+            Err(why) => (BTreeMap::new(), Err(why)),
+        };
+        let gathering = std::thread::spawn({
+            let (target, over) = (target.clone(), Arc::clone(&over));
+            move || gather(&target, rings, view, &over)
+        });
+        Self { target, usage, tcp, over, gathering }
+    }
+
+    /// Ends the gathering; `answers` were given in the meantime. The server should still live, or its functions have no names.
+    pub fn finish(self, answers: u64) -> (Sampled, Vec<Refused>) {
+        self.over.store(true, Ordering::Relaxed);
+        let usage = self.usage.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let now = self.target.roots.first().and_then(|root| tcp::counts(*root));
+        let Ok(outcome) = self.gathering.join() else {
+            let why = "the thread that gathers samples has failed".to_owned();
+            return (Sampled::default(), vec![Refused { what: Facet::Samples, why }]);
+        };
+        let (mut sampled, mut refused) = named(outcome, &self.target);
+        sampled.answers = answers;
+        sampled.usage = usage.unwrap_or_default();
+        sampled.interval_ns = interval(&sampled);
+        sampled.cpus = self.target.cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX));
+        match self.tcp.zip(now) {
+            Some((before, after)) => sampled.tcp = tcp::since(&before, after),
+            None => refused.push(gone(Facet::Tcp, "what TCP counted in its network namespace")),
+        }
+        (sampled, refused)
+    }
+}
+
+fn gone(what: Facet, lost: &str) -> Refused {
+    Refused { what, why: format!("the server ended in the slice, and with it {lost}") }
+}
+
+/// What a sample stands for: the time of the timer, or of the CPU's cycles what they took.
+fn interval(sampled: &Sampled) -> Nanos {
+    let samples = sampled.samples_of(assay_model::profile::Owner::Server);
+    match sampled.clock {
+        Clock::Software => Nanos(INTERVAL_NS),
+        Clock::Hardware => Nanos(sampled.usage.cpu_ns().0.checked_div(samples).unwrap_or(0)),
+    }
+}
+
+/// Opens the best view that is allowed: of CPUs, where interrupts and new threads are seen too, else of threads, else of what these do in
+/// their programs. Where the CPU shows its cycles they are the clock.
+fn open(target: &Target) -> Result<(BTreeMap<Place, Ring>, View), String> {
+    let cpus = || target.cpus.iter().flat_map(|cpus| cpus.iter()).map(Place::Cpu).collect::<Vec<_>>();
+    let own = || {
+        let threads = threads(&target.processes()).into_iter();
+        threads.map(|(_, tid)| Place::Thread(tid)).collect::<Vec<_>>()
+    };
+    let mut why = "there is no such process".to_owned();
+    for (places, with_kernel) in [(cpus(), true), (own(), true), (own(), false)] {
+        for clock in [Clock::Hardware, Clock::Software] {
+            let view = View { clock, by_cpu: matches!(places.first(), Some(Place::Cpu(_))), with_kernel };
+            let opened = places.iter().map(|place| Ok((*place, Ring::open(&event(view), *place, RING)?)));
+            match opened.collect::<std::io::Result<BTreeMap<_, _>>>() {
+                Ok(rings) if !rings.is_empty() => return Ok((rings, view)),
+                Ok(_) => {}
+                Err(error) => why = reason(&error),
+            }
+        }
+    }
+    Err(why)
+}
+
+fn event(view: View) -> Builder<'static> {
+    let mut builder = match view.clock {
+        Clock::Hardware => Builder::new(Hardware::CPU_CYCLES),
+        Clock::Software => Builder::new(Software::CPU_CLOCK),
+    };
+    builder.sample_period(match view.clock {
+        Clock::Hardware => CYCLES,
+        Clock::Software => INTERVAL_NS,
+    });
+    builder.exclude_kernel(!view.with_kernel).exclude_hv(true);
+    builder.exclude_callchain_kernel(!view.with_kernel);
+    builder.sample(SampleFlag::TID | SampleFlag::CALLCHAIN);
+    builder
+}
+
+/// Gathers until it is over. Looking every now and then costs less than to be woken for each sample, and the rings are large enough.
+fn gather(
+    target: &Target,
+    mut rings: BTreeMap<Place, Ring>,
+    view: Result<View, String>,
+    over: &AtomicBool,
+) -> Outcome {
+    let (mut gathered, mut waits, mut names) = (Gathered::default(), Waits::default(), BTreeMap::new());
+    let (mut looked, mut looks, mut processes) = (Instant::now(), 0, target.processes());
+    let mut most_threads = 0;
+    loop {
+        let is_last = over.load(Ordering::Relaxed);
+        if is_last {
+            rings.values_mut().for_each(Ring::stop);
+        }
+        for ring in rings.values_mut() {
+            gathered.lost += drain(ring, &mut gathered, &mut names);
+        }
+        if is_last {
+            return Outcome { gathered, waits, threads: names, most_threads, processes, view };
+        }
+        looks += 1;
+        if looks % LOOKS_TO_COME == 0 {
+            processes.extend(target.processes());
+        }
+        let alive = threads(&processes);
+        most_threads = most_threads.max(alive.len());
+        if let Ok(view) = view.as_ref()
+            && !view.by_cpu
+        {
+            follow(&alive, *view, &mut rings);
+        }
+        std::thread::sleep(LOOK);
+        let now = Instant::now();
+        waits.look(&alive, now - looked);
+        looked = now;
+    }
+}
+
+fn drain(ring: &mut Ring, gathered: &mut Gathered, threads: &mut BTreeMap<u32, String>) -> u64 {
+    ring.drain(|sample| {
+        let (Some(pid), Some(tid)) = (sample.pid(), sample.tid()) else { return };
+        // Named at once, because it may end before the others do.
+        threads.entry(tid).or_insert_with(|| name_of(pid, tid));
+        gathered.add(RawStack::of(pid, tid, sample.callchain().unwrap_or_default()));
+    })
+}
+
+/// Looks at threads that have come; one that has gone again meanwhile is missed.
+fn follow(alive: &[(u32, u32)], view: View, rings: &mut BTreeMap<Place, Ring>) {
+    for (_, tid) in alive {
+        let place = Place::Thread(*tid);
+        if !rings.contains_key(&place)
+            && let Ok(ring) = Ring::open(&event(view), place, RING)
+        {
+            rings.insert(place, ring);
+        }
+    }
+}
+
+/// Gives names to all that was gathered.
+fn named(outcome: Outcome, target: &Target) -> (Sampled, Vec<Refused>) {
+    let Outcome { gathered, waits, threads, most_threads, mut processes, view } = outcome;
+    let mut refused = Vec::new();
+    let most_threads = u32::try_from(most_threads).unwrap_or(u32::MAX);
+    let mut sampled = Sampled { waits: waits.longest_first(), most_threads, ..Sampled::default() };
+    match view {
+        Err(why) => refused.push(Refused { what: Facet::Samples, why }),
+        Ok(view) => {
+            sampled.clock = view.clock;
+            if !view.with_kernel {
+                let why = "only what the server does in its own code may be seen: run as root, or set \
+                    kernel.perf_event_paranoid to 1";
+                refused.push(Refused { what: Facet::Kernel, why: why.to_owned() });
+            }
+        }
+    }
+    processes.extend(target.processes());
+    refused.extend(naming::name(&mut sampled, gathered, &threads, &processes));
+    (sampled, refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_clock_samples_a_busy_thread() {
+        for clock in [Clock::Software, Clock::Hardware] {
+            let view = View { clock, by_cpu: false, with_kernel: false };
+            let child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+            let mut child = child.expect("sh");
+            let opened = Ring::open(&event(view), Place::Thread(child.id()), RING);
+            let (mut samples, began) = (0, Instant::now());
+            let told = opened.map(|mut ring| {
+                while samples == 0 && began.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(LOOK);
+                    ring.drain(|sample| samples += usize::from(sample.callchain().is_some()));
+                }
+            });
+            child.kill().expect("killed");
+            child.wait().expect("ended");
+            match told {
+                Ok(()) => assert!(samples > 0, "{clock:?}"),
+                Err(error) => assay_skip::skip("counters", format_args!("{clock:?}: {}", reason(&error))),
+            }
+        }
+    }
+}

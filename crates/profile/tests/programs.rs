@@ -1,0 +1,231 @@
+//! Real programs, looked at while they work.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use assay_model::profile::{Facet, FrameKind, Owner, Refused, Sampled};
+use assay_profile::{Sampling, Target, Tracing};
+use assay_skip::skip;
+
+/// Says which of [`program`]'s tricks this test program is to do.
+const TRICK: &str = "ASSAY_PROFILE_TRICK";
+/// Length of one slice.
+const SLICE: Duration = Duration::from_millis(300);
+/// Most slices until a program was busy enough, each twice as long as the one before: the machine may be busy with others.
+const MOST_SLICES: u32 = 7;
+/// Fewest samples from which a share is told.
+const ENOUGH: u64 = 200;
+
+/// A child that is ended when it is dropped.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    /// This test program once more, doing a trick.
+    fn trick(name: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("own program"));
+        Self::start(command.args(["--exact", "program"]).env(TRICK, name))
+    }
+
+    fn start(command: &mut Command) -> Self {
+        Self(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("started"),
+        )
+    }
+
+    fn on_all_cpus(&self) -> Target {
+        Target { roots: vec![self.0.id()], cpus: Some(assay_host::cpuset::allowed()) }
+    }
+}
+
+/// No test of its own: what [`Program::trick`] starts.
+#[test]
+fn program() {
+    match std::env::var(TRICK).as_deref() {
+        Ok("divide") => loop {
+            six_tenths();
+            four_tenths();
+        },
+        Ok("talk") => talk(),
+        _ => {}
+    }
+}
+
+/// Turns of a loop that calls nothing, so that the innermost function is this one.
+macro_rules! spin {
+    ($turns:literal) => {{
+        let (mut turn, mut sum) = (0_u64, 0_u64);
+        while turn < $turns {
+            turn += 1;
+            sum ^= turn;
+        }
+        black_box(sum);
+    }};
+}
+
+#[inline(never)]
+fn six_tenths() {
+    spin!(60_000);
+}
+
+#[inline(never)]
+fn four_tenths() {
+    spin!(40_000);
+}
+
+/// Sends a few bytes to and fro over loopback.
+fn talk() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let address = listener.local_addr().expect("address");
+    std::thread::spawn(move || {
+        let (mut far, _) = listener.accept().expect("accepted");
+        let mut bytes = [0; 100];
+        while far.read(&mut bytes).is_ok_and(|n| n > 0) && far.write_all(&bytes).is_ok() {}
+    });
+    let mut near = TcpStream::connect(address).expect("connected");
+    let mut bytes = [1; 100];
+    while near.write_all(&bytes).and_then(|()| near.read_exact(&mut bytes)).is_ok() {}
+}
+
+/// Slices until one satisfies; `None`, and a word, where samples are not allowed.
+fn sampled(target: &Target, is_enough: impl Fn(&Sampled) -> bool) -> Option<(Sampled, Vec<Refused>)> {
+    for slice in 0..MOST_SLICES {
+        let sampling = Sampling::start(target.clone());
+        std::thread::sleep(SLICE * 2_u32.pow(slice));
+        let (sampled, refused) = sampling.finish(7);
+        if let Some(refused) = refused.iter().find(|refused| refused.what == Facet::Samples) {
+            skip("root", &refused.why);
+            return None;
+        }
+        if is_enough(&sampled) {
+            return Some((sampled, refused));
+        }
+    }
+    panic!("never busy enough: {target:?}");
+}
+
+/// Samples of the server in whose stack a function's name contains `name`.
+fn samples_in(sampled: &Sampled, name: &str) -> u64 {
+    let is_named = |frame: &u32| {
+        sampled.frames[*frame as usize].symbol.as_deref().is_some_and(|symbol| symbol.contains(name))
+    };
+    let own = sampled.stacks.iter().filter(|stack| stack.owner == Owner::Server);
+    own.filter(|stack| stack.frames.iter().any(is_named)).map(|stack| stack.samples).sum()
+}
+
+fn assert_divided(sampled: &Sampled) {
+    let (six, four) = (samples_in(sampled, "six_tenths"), samples_in(sampled, "four_tenths"));
+    let share = six as f64 / (six + four) as f64;
+    // Five standard deviations of two hundred samples.
+    assert!((0.43..0.77).contains(&share), "{six} and {four}");
+    let both = (six + four) as f64 / sampled.samples_of(Owner::Server) as f64;
+    assert!(both > 0.9, "{both} of {} samples", sampled.samples_of(Owner::Server));
+    assert!(sampled.named_share().is_some_and(|share| share > 0.9), "{:?}", sampled.named_share());
+}
+
+#[test]
+fn two_functions_have_their_shares_of_the_samples_and_samples_are_the_cpu_time() {
+    let program = Program::trick("divide");
+    let enough = |sampled: &Sampled| samples_in(sampled, "_tenths") >= ENOUGH;
+    let Some((sampled, refused)) = sampled(&program.on_all_cpus(), enough) else { return };
+    assert_divided(&sampled);
+    assert!(refused.iter().all(|refused| refused.what != Facet::Symbols), "{refused:?}");
+    let sampled_ns = sampled.samples_of(Owner::Server) * sampled.interval_ns.0;
+    let of_usage = sampled_ns as f64 / sampled.usage.cpu_ns().0 as f64;
+    assert!((0.5..1.5).contains(&of_usage), "{of_usage} of {:?}", sampled.usage.cpu_ns());
+    assert_eq!(sampled.answers, 7);
+}
+
+#[test]
+fn threads_are_looked_at_where_a_program_has_no_cpus_of_its_own() {
+    let program = Program::trick("divide");
+    let target = Target { cpus: None, ..program.on_all_cpus() };
+    let enough = |sampled: &Sampled| samples_in(sampled, "_tenths") >= ENOUGH;
+    let Some((sampled, _)) = sampled(&target, enough) else { return };
+    assert_divided(&sampled);
+    assert_eq!((sampled.cpus, sampled.others, sampled.idle), (0, 0, 0));
+}
+
+#[test]
+fn the_kernels_work_for_a_talker_is_seen_with_its_calls_and_what_tcp_counts() {
+    let program = Program::trick("talk");
+    let target = program.on_all_cpus();
+    let busy = |sampled: &Sampled| samples_in(sampled, "tcp_sendmsg") >= 20;
+    let Some((sampled, _)) = sampled(&target, busy) else { return };
+    assert!(samples_in(&sampled, "tcp_v4_rcv") > 0, "what is sent over loopback is received at once");
+    assert!(sampled.frames.iter().any(|frame| frame.kind == FrameKind::Kernel));
+    assert!(sampled.tcp.get("InSegs").is_some_and(|segments| *segments > 100), "{:?}", sampled.tcp);
+    assert!(sampled.waits.iter().any(|wait| wait.count > 0), "two threads wait for each other by turns");
+    let tracing = match Tracing::start(target) {
+        Ok(tracing) => tracing,
+        Err(refused) => return skip("root", refused.why),
+    };
+    std::thread::sleep(SLICE);
+    let traced = tracing.finish(9).expect("alive");
+    let call = |name: &str| traced.calls.iter().find(|call| call.name == name).map_or(0, |call| call.count);
+    let (sent, received) = (call("sendto") + call("write"), call("recvfrom") + call("read"));
+    assert!(sent > 100 && received > 100, "{traced:?}");
+    assert!(traced.calls[0].time_ns.0 > 0 && traced.answers == 9, "{traced:?}");
+}
+
+#[test]
+fn a_function_of_node_is_named_by_its_perf_map() {
+    const BUSY: &str = "function ofMyOwn(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s } \
+        for (;;) ofMyOwn(1e6)";
+    if !Command::new("node").arg("--version").output().is_ok_and(|told| told.status.success()) {
+        return skip("tools", "there is no node");
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    let node = || {
+        let mut command = Command::new("node");
+        command.current_dir(folder.path());
+        command
+    };
+    let program = Program::start(node().args(["--perf-basic-prof", "-e", BUSY]));
+    let found = sampled(&program.on_all_cpus(), |sampled| samples_in(sampled, "ofMyOwn") >= 20);
+    let map = std::path::PathBuf::from(format!("/tmp/perf-{}.map", program.0.id()));
+    drop(program);
+    let _ = std::fs::remove_file(map);
+    let Some((sampled, _)) = found else { return };
+    let named = sampled
+        .frames
+        .iter()
+        .filter(|frame| frame.symbol.as_deref().is_some_and(|name| name.contains("ofMyOwn")));
+    assert!(
+        named.clone().count() > 0 && named.clone().all(|frame| frame.kind == FrameKind::Jit),
+        "{:?}",
+        sampled.frames
+    );
+}
+
+#[test]
+fn a_server_that_dies_in_the_slice_is_told_and_the_rest_stands() {
+    let program = Program::trick("divide");
+    let target = program.on_all_cpus();
+    let (sampling, tracing) = (Sampling::start(target.clone()), Tracing::start(target.clone()));
+    std::thread::sleep(Duration::from_millis(50));
+    drop(program);
+    let (sampled, refused) = sampling.finish(1);
+    assert_eq!((sampled.answers, samples_in(&sampled, "_tenths")), (1, 0), "nothing can be named any more");
+    assert!(refused.iter().any(|refused| refused.why.contains("ended")), "{refused:?}");
+    if let Ok(tracing) = tracing {
+        assert!(tracing.finish(1).is_err_and(|refused| refused.why.contains("ended")));
+    }
+    let nobody = Sampling::start(target).finish(0);
+    assert!(nobody.0.stacks.iter().all(|stack| stack.owner == Owner::Kernel));
+}

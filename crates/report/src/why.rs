@@ -1,0 +1,282 @@
+//! Where the time goes: the texts of every format.
+
+use assay_model::experiment::Cell;
+use assay_model::part::Part;
+use assay_model::verdict::{Interval, Verdict};
+use assay_model::why::{CountDifference, Difference, Event, PartDifference, Spending, Unnamed, Why};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::words::count_of;
+use crate::{foreign, format, notes};
+
+/// Most events of a server that are told of one answer.
+const MOST_EVENTS: usize = 6;
+/// Least often that an event must happen for each answer to be told.
+const LEAST_EVENTS: f64 = 0.01;
+/// How far from the CPU time the time that samples stand for may lie before it is said, and by how much a profile may change what
+/// an answer costs: what the method demands (docs/method/why.md#what-a-budget-must-keep).
+const FAITHFUL: f64 = 0.05;
+
+/// What stands over a cell's figures.
+pub(crate) fn title(cell: &Cell) -> String {
+    format!(
+        "Where the time of an answer goes: {}, at {}",
+        notes::cell_title(cell),
+        notes::load_in_words(cell.offered)
+    )
+}
+
+/// A part as a table names it.
+pub(crate) fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::Receive => "TCP receive",
+        Part::Send => "TCP send",
+        Part::Network => "interfaces, queues",
+        Part::Scheduling => "scheduling, wake-ups",
+        Part::Sockets => "sockets and epoll",
+        Part::Entry => "entering the kernel",
+        Part::Copying => "copying",
+        Part::Memory => "kernel's memory",
+        Part::Files => "files",
+        Part::Tls => "TLS",
+        Part::Libc => "C library",
+        Part::Runtime => "runtime",
+        Part::Collector => "garbage collection",
+        Part::Jit => "compiled at run time",
+        Part::Application => "own code",
+        Part::Unassigned => "not assigned",
+    }
+}
+
+/// What happens for an answer, as people call it, behind a number.
+pub(crate) fn event_name(event: &Event) -> &str {
+    match event {
+        Event::SystemCall { name } => name,
+        Event::VoluntarySwitch => "waits of a thread",
+        Event::InvoluntarySwitch => "threads taken off their CPU",
+        Event::PageFault => "page faults",
+    }
+}
+
+/// One line of a table of differences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Line {
+    /// The part, or what stands for several.
+    pub name: String,
+    /// The base's time.
+    pub base: String,
+    /// The other's.
+    pub contender: String,
+    /// The other's less the base's.
+    pub difference: String,
+    /// Its interval.
+    pub interval: String,
+    /// What is done more often there.
+    pub because: String,
+}
+
+/// The parts that differ, then what is folded, then all together.
+pub(crate) fn lines(difference: &Difference) -> Vec<Line> {
+    let mut lines: Vec<Line> = difference.parts.iter().map(line).collect();
+    if difference.alike > 0 {
+        let told_of = |of: fn(&PartDifference) -> f64| difference.parts.iter().map(of).sum::<f64>();
+        let (base, contender) = (told_of(|part| part.base_ns), told_of(|part| part.contender_ns));
+        lines.push(Line {
+            name: if lines.is_empty() {
+                "all parts".to_owned()
+            } else {
+                count_of(difference.alike as usize, "other")
+            },
+            base: format::duration((difference.base_ns - base).max(0.0)),
+            contender: format::duration((difference.contender_ns - contender).max(0.0)),
+            difference: format::added_duration(&alone(difference.alike_ns)).estimate,
+            interval: "not shown, or small".to_owned(),
+            because: String::new(),
+        });
+    }
+    let total = format::added_duration(&difference.total_ns);
+    lines.push(Line {
+        name: "together".to_owned(),
+        base: format::duration(difference.base_ns),
+        contender: format::duration(difference.contender_ns),
+        difference: total.estimate,
+        interval: total.interval,
+        because: String::new(),
+    });
+    lines
+}
+
+fn line(part: &PartDifference) -> Line {
+    let told = format::added_duration(&part.difference_ns);
+    Line {
+        name: part_name(part.part).to_owned(),
+        base: format::duration(part.base_ns),
+        contender: format::duration(part.contender_ns),
+        difference: told.estimate,
+        interval: told.interval,
+        because: part.because.iter().map(because).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// How often the one does something, and the other.
+pub(crate) fn because(count: &CountDifference) -> String {
+    let [more, less] = if count.contender > count.base {
+        [count.contender, count.base]
+    } else {
+        [count.base, count.contender]
+    };
+    format!("{} {} instead of {}", format::quotient(more), event_name(&count.event), format::quotient(less))
+}
+
+fn alone(estimate: f64) -> Interval {
+    Interval { estimate, low: estimate, high: estimate, confidence: 0.0 }
+}
+
+/// What a server does for an answer, and how its threads wait.
+pub(crate) fn doing(spending: &Spending) -> String {
+    let counts = spending.counts.iter().filter(|count| count.per_answer >= LEAST_EVENTS).take(MOST_EVENTS);
+    let mut told: Vec<String> = counts
+        .map(|count| format!("{} {}", format::quotient(count.per_answer), event_name(&count.event)))
+        .collect();
+    if let Some(delay) = spending.run_delay_ns {
+        told.push(format!("{} ready but without a CPU", format::duration(delay)));
+    }
+    let asleep: Vec<String> = (spending.waits.iter().take(2))
+        .map(|wait| format!("{} of the time asleep in {}", format::percent(wait.share), wait.channel))
+        .collect();
+    let for_answer =
+        if told.is_empty() { Vec::new() } else { vec![format!("for each answer {}", told.join(", "))] };
+    for_answer.into_iter().chain(asleep).collect::<Vec<_>>().join("; ")
+}
+
+/// What its figures rest on, and what speaks against them.
+pub(crate) fn grounds(spending: &Spending) -> String {
+    let sampled = format::percent(spending.sampled_share);
+    let mut told = vec![
+        format!(
+            "{} samples in {}",
+            format::count(spending.samples),
+            count_of(spending.restarts as usize, "restart")
+        ),
+        match is_far(spending.sampled_share - 1.0) {
+            true => format!("they stand for {sampled} of its CPU time, which is too far from all of it"),
+            false => format!("they stand for {sampled} of its CPU time"),
+        },
+        format!("{} of them have a name", format::percent(1.0 - spending.unnamed_share)),
+    ];
+    if let Some(cost) = cost(spending) {
+        let change = format::signed_percent((cost * 1e3).round() / 1e3);
+        told.push(match is_far(cost) {
+            true => format!("profiling changed its CPU time by {change}, which is too much"),
+            false => format!("profiling changed its CPU time by {change}"),
+        });
+    }
+    told.extend(spending.unnamed.iter().map(unnamed));
+    told.extend(spending.refused.iter().cloned());
+    told.join("; ")
+}
+
+/// Whether what should be nothing is more than the method allows.
+fn is_far(share: f64) -> bool {
+    share.abs() > FAITHFUL
+}
+
+/// Code of which many functions have no name, and how they get one.
+fn unnamed(Unnamed { module, samples, unnamed }: &Unnamed) -> String {
+    let (unnamed, samples) = (format::count(*unnamed), format::count(*samples));
+    match module {
+        Some(module) => format!(
+            "{unnamed} of {samples} samples in {module} have no name, because it was stripped of its symbols: install its debug \
+             symbols, or build it without stripping"
+        ),
+        None => format!(
+            "{unnamed} samples are in code that was compiled at run time and that no perf map names: start Node.js with \
+             --perf-basic-prof, Python with -X perf, Java with an agent that writes /tmp/perf-PID.map"
+        ),
+    }
+}
+
+/// By how much profiling changed what an answer costs, as a share.
+fn cost(spending: &Spending) -> Option<f64> {
+    let unwatched = spending.unwatched_cpu_ns.filter(|ns| *ns > 0.0)?;
+    Some(spending.cpu_ns.estimate / unwatched - 1.0)
+}
+
+/// Whether samples stand for the CPU time, and taking them changed little.
+pub(crate) fn is_faithful(spending: &Spending) -> bool {
+    !is_far(spending.sampled_share - 1.0) && !cost(spending).is_some_and(is_far)
+}
+
+/// By which rules functions belong to parts.
+pub(crate) fn rules(why: &Why) -> String {
+    format!("Functions belong to parts by the rules of version {}.", why.rules_version)
+}
+
+/// Every cell's parts and differences as Markdown.
+pub(crate) fn markdown(verdict: &Verdict) -> String {
+    verdict.why.iter().map(markdown_cell).collect()
+}
+
+fn markdown_cell(why: &Why) -> String {
+    let mut out = format!("\n### {}\n\n", foreign::markdown(&title(&why.cell)));
+    out += &markdown_parts(why);
+    why.differences.iter().for_each(|difference| out += &markdown_difference(difference));
+    for spending in &why.spendings {
+        let name = foreign::markdown(&spending.contender);
+        let (doing, grounds) = (foreign::markdown(&doing(spending)), foreign::markdown(&grounds(spending)));
+        out += &format!("\n- **{name}**: {doing}. {grounds}.");
+    }
+    out + &format!("\n\n{}\n", rules(why))
+}
+
+/// A row for each part, a column for each contender.
+fn markdown_parts(why: &Why) -> String {
+    let names: String =
+        why.spendings.iter().map(|of| format!(" {} |", foreign::markdown(&of.contender))).collect();
+    let mut out = format!("| part |{names}\n|:--|{}\n", "--:|".repeat(why.spendings.len()));
+    for part in parts(why) {
+        let times: String = why.spendings.iter().map(|of| format!(" {} |", time_of(of, part))).collect();
+        out += &format!("| {} |{times}\n", part_name(part));
+    }
+    let totals = why.spendings.iter().map(|of| format!(" **{}** |", format::duration(of.cpu_ns.estimate)));
+    out + &format!("| **together** |{}\n", totals.collect::<String>())
+}
+
+fn markdown_difference(difference: &Difference) -> String {
+    let [base, contender] = [&difference.base, &difference.contender].map(|name| foreign::markdown(name));
+    let mut out = format!(
+        "\n| {contender} less {base} | {base} | {contender} | difference | 95 % interval | because |\n"
+    );
+    out += "|:--|--:|--:|--:|:-:|:--|\n";
+    for line in lines(difference) {
+        let because = foreign::markdown(&line.because);
+        out += &format!(
+            "| {} | {} | {} | {} | {} | {because} |\n",
+            line.name, line.base, line.contender, line.difference, line.interval
+        );
+    }
+    out
+}
+
+/// The parts that anybody has, in the order of what they take from all.
+pub(crate) fn parts(why: &Why) -> Vec<Part> {
+    let mut sums: Vec<(Part, f64)> = Vec::new();
+    for spent in why.spendings.iter().flat_map(|spending| &spending.parts) {
+        match sums.iter_mut().find(|(part, _)| *part == spent.part) {
+            Some((_, sum)) => *sum += spent.ns.estimate,
+            None => sums.push((spent.part, spent.ns.estimate)),
+        }
+    }
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sums.into_iter().map(|(part, _)| part).collect()
+}
+
+/// What a part takes of an answer of one contender.
+pub(crate) fn time_of(spending: &Spending, part: Part) -> String {
+    let spent = spending.parts.iter().find(|spent| spent.part == part);
+    spent.map_or_else(|| "–".to_owned(), |spent| format::duration(spent.ns.estimate))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

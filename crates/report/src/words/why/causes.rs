@@ -1,0 +1,109 @@
+//! What holds a server's answers up: what shows it, and what to do about it.
+
+use assay_model::cause::{Cause, HeldUp};
+use assay_model::why::Spending;
+
+use super::super::phrases::count_of;
+use crate::format::{self, duration, percent, quotient};
+
+/// Most causes of one server that are told: the first explains it, the next is what would hold it up then.
+const MOST_CAUSES: usize = 2;
+
+/// What holds each server up, the first cause of each before what stands behind it.
+pub(super) fn sentences(spendings: &[Spending], place: &str) -> Vec<String> {
+    spendings.iter().flat_map(|spending| of_server(spending, place)).collect()
+}
+
+fn of_server<'s>(spending: &'s Spending, place: &'s str) -> impl Iterator<Item = String> + 's {
+    let told = move |(number, held): (usize, &HeldUp)| {
+        let begin = if number == 0 { format!("On {place}, ") } else { "Behind that, ".to_owned() };
+        format!("{begin}{}. {}.", shown(held, &spending.contender), remedy(&held.by))
+    };
+    spending.held_up.iter().take(MOST_CAUSES).enumerate().map(told)
+}
+
+/// What holds it up, with the figures that show it, within a sentence.
+fn shown(held: &HeldUp, who: &str) -> String {
+    let by = match &held.by {
+        Cause::DelayedAcknowledgement { median_ns, delayed, sends } => format!(
+            "delayed acknowledgements: it sends an answer in {} pieces, the last of which waits until the client has acknowledged \
+             those before, and that delays it by 40 ms ({} for each answer; half of the answers take {} or more)",
+            quotient(*sends),
+            quotient(*delayed),
+            duration(*median_ns)
+        ),
+        Cause::AcceptQueue { overflows, connections } => format!(
+            "its accept queue: {} found it full, {} came through",
+            count_of(*overflows as usize, "connection"),
+            format::count(*connections)
+        ),
+        Cause::Lock { address, function, waits, wait_ns, threads } => format!(
+            "{}: {} wait for it, {} times and {} for each answer",
+            lock(*address, function.as_deref()),
+            count_of(*threads as usize, "thread"),
+            quotient(*waits),
+            duration(*wait_ns)
+        ),
+        Cause::Disk { call, calls, ns } => format!(
+            "the disk: for each answer it makes {} {call}, which takes {}",
+            quotient(*calls),
+            duration(*ns)
+        ),
+        Cause::Link { link, used, from_server } => {
+            let way = if *from_server { "from" } else { "to" };
+            format!("the link, {link}: {} of it is used on the way {way} the server", percent(*used))
+        }
+        Cause::OneThread { thread, busy_share, cpus, used } => format!(
+            "one thread, `{thread}`: it is busy for {} of the time, while {} of the server's {cpus} CPUs are used",
+            percent(*busy_share),
+            quotient(*used)
+        ),
+        Cause::Collector { ns } => format!(
+            "garbage collection: it takes {} for each answer, {} of the CPU time",
+            duration(*ns),
+            percent(held.share)
+        ),
+        Cause::SmallBuffers { sends, calls, bytes } => format!(
+            "small buffers: it {} with {} calls, of {} each",
+            if *sends { "sends an answer" } else { "reads a request" },
+            quotient(*calls),
+            format::bytes(bytes.round() as u64)
+        ),
+        Cause::RunQueue { delay_ns, cpu_ns, threads, cpus } => format!(
+            "the queue for its CPUs: for each answer its threads run for {} and wait to run for {}, {} on {}",
+            duration(*cpu_ns),
+            duration(*delay_ns),
+            count_of(*threads as usize, "thread"),
+            if *cpus == 0 { "CPUs that it shares".to_owned() } else { count_of(*cpus as usize, "CPU") }
+        ),
+    };
+    format!("{who} is held up by {by}")
+}
+
+fn lock(address: u64, function: Option<&str>) -> String {
+    function.map_or_else(
+        || format!("the lock at {address:#x}"),
+        |function| format!("a lock that `{function}` takes"),
+    )
+}
+
+/// What to do about it.
+fn remedy(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::DelayedAcknowledgement { .. } => "Set TCP_NODELAY, or send an answer in one piece",
+        Cause::AcceptQueue { .. } => {
+            "Accept connections as soon as they come, and let more of them wait (the backlog of listen(2), and net.core.somaxconn)"
+        }
+        Cause::Lock { .. } => "Hold the lock for less time, or divide what it guards",
+        Cause::Disk { .. } => "Write the data of several answers with one call",
+        Cause::Link { .. } => "Send fewer bytes for each answer, or give it a faster link",
+        Cause::OneThread { .. } => "Divide that thread's work among several",
+        Cause::Collector { .. } => {
+            "Allocate less for each answer, or let it use more memory before it collects"
+        }
+        Cause::SmallBuffers { .. } => {
+            "Use a buffer of several KiB, or gather small pieces with one call (writev(2), readv(2))"
+        }
+        Cause::RunQueue { .. } => "Run no more threads than there are CPUs, or give it more CPUs",
+    }
+}

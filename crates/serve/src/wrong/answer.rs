@@ -1,0 +1,90 @@
+//! One connection: its requests, and answers with the fault in them.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Sender, channel};
+
+use super::{Fault, Shop};
+use crate::stub::BODY;
+
+/// Whom to tell when an order is done.
+pub(super) type Order = Sender<()>;
+
+/// Longest head of a request.
+const MOST_HEAD: usize = 8 * 1024;
+/// What ends a head.
+const END: &[u8] = b"\r\n\r\n";
+/// Length of a body that leaves in small pieces, and of a piece.
+const LONG_BODY: usize = 4096;
+const PIECE: usize = 64;
+
+/// Answers whatever comes until the client ends, or sends what is no request that can be answered here.
+///
+/// # Errors
+/// When the connection fails.
+pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
+    let (mut stream, mut asked, mut bytes) = (stream, Vec::new(), [0; 4096]);
+    let length = if shop.fault == Fault::SmallBuffers { LONG_BODY } else { BODY.len() };
+    let body: Vec<u8> = BODY.bytes().cycle().take(length).collect();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n");
+    while shop.is_open() && asked.len() <= MOST_HEAD {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Ok(()),
+            Ok(n) => asked.extend_from_slice(&bytes[..n]),
+            Err(error) if is_silence(&error) => continue,
+            Err(error) => return Err(error),
+        }
+        while let Some(at) = asked.windows(END.len()).position(|four| four == END) {
+            if !asked.starts_with(b"GET ") {
+                return Ok(());
+            }
+            asked.drain(..at + END.len());
+            answer(stream, shop, head.as_bytes(), &body)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether nothing came, and nothing else happened.
+fn is_silence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+fn answer(mut stream: &TcpStream, shop: &Shop<'_>, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let whole = [head, body].concat();
+    match shop.fault {
+        Fault::Lock => take_the_till(shop),
+        Fault::Collector => drop(shop.world.read().unwrap_or_else(PoisonError::into_inner)),
+        Fault::OneThread => wait_at_the_counter(shop),
+        Fault::Disk => write_down(shop, head)?,
+        Fault::DelayedAcknowledgement => {
+            stream.write_all(head)?;
+            return stream.write_all(body);
+        }
+        Fault::SmallBuffers => return whole.chunks(PIECE).try_for_each(|piece| stream.write_all(piece)),
+        Fault::RunQueue | Fault::AcceptQueue => {}
+    }
+    stream.write_all(&whole)
+}
+
+/// Takes the lock, for no time. A function of its own, so that it can be named.
+#[inline(never)]
+fn take_the_till(shop: &Shop<'_>) {
+    drop(shop.till.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+fn wait_at_the_counter(shop: &Shop<'_>) {
+    let (done, answered) = channel();
+    let counter = shop.counter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if counter.is_some_and(|counter| counter.send(done).is_ok()) {
+        // Whoever is asked goes when the server does, and then nobody needs the answer.
+        let _ = answered.recv();
+    }
+}
+
+fn write_down(shop: &Shop<'_>, line: &[u8]) -> io::Result<()> {
+    let Some(mut ledger) = shop.ledger.as_ref() else { return Ok(()) };
+    ledger.write_all(line)?;
+    ledger.sync_data()
+}

@@ -1,0 +1,222 @@
+//! What holds a server's answers up: causes that a profile shows, each by a rule of its own (docs/method/why.md#what-holds-answers-up).
+//!
+//! While CPUs are idle an answer is late because something waits; while they are all busy it is late because they work (Denning and
+//! Buzen, *The Operational Analysis of Queueing Network Models*, ACM Computing Surveys 10(3), 1978). So the one sort of cause or the
+//! other stands first, and within each the one that accounts for most.
+
+use assay_model::cause::{Cause, HeldUp};
+use assay_model::part::Part;
+use assay_model::profile::{Lock, Owner, Profile, Sampled, SystemCall, Traced};
+
+use super::events::{RECEIVING, SENDING};
+use crate::SERVER_SATURATED;
+use crate::budget::{own_function, samples_by_part};
+use crate::limit::THREAD_SATURATED;
+
+/// How long Linux delays an acknowledgement at least, in nanoseconds: `TCP_DELACK_MIN`, HZ / 25.
+const DELAYED_NS: f64 = 40e6;
+/// Times of an answer of which one such wait is the greater part: 38 to 60 ms.
+const ONE_DELAY_NS: std::ops::RangeInclusive<f64> = 38e6..=60e6;
+/// Least such waits, and least calls that send, for each answer: what is held back is the second of two pieces.
+const LEAST_DELAYED: f64 = 0.25;
+const LEAST_PIECES: f64 = 1.5;
+/// Fewest connections that found the queue full, and least share of all that came.
+const LEAST_OVERFLOWS: u64 = 3;
+const LEAST_OVERFLOW_SHARE: f64 = 0.01;
+/// Least share of the time that those who want a lock wait for it, and that somebody waits for the disk.
+const LEAST_WAITING: f64 = 0.2;
+/// Least share of the CPU time that is spent on collecting.
+const LEAST_COLLECTING: f64 = 0.1;
+/// Fewest calls for each answer, and most bytes of one, for pieces to be small.
+const LEAST_CALLS: f64 = 4.0;
+const SMALL_BYTES: f64 = 4096.0;
+/// Least share of the time in which threads could have run that they waited for a CPU.
+const LEAST_QUEUEING: f64 = 0.4;
+/// System calls that end when what was written is on the disk.
+const TO_DISK: [&str; 5] = ["fdatasync", "fsync", "msync", "sync_file_range", "syncfs"];
+/// Parts of the CPU time that grow with the number of pieces.
+const OF_PIECES: [Part; 6] =
+    [Part::Send, Part::Receive, Part::Network, Part::Sockets, Part::Entry, Part::Copying];
+
+/// What one profile shows, each cause with the share that it accounts for; in no order.
+pub(super) fn causes(profile: &Profile) -> Vec<(Cause, f64)> {
+    let Profile { sampled, traced, .. } = profile;
+    if sampled.answers == 0 {
+        return Vec::new();
+    }
+    let traced = traced.as_ref().filter(|traced| traced.answers > 0);
+    let of_samples = [accept_queue(sampled), one_thread(sampled), collector(sampled), run_queue(sampled)];
+    let of_calls = traced.into_iter().flat_map(|traced| {
+        let small = [true, false].map(|sends| small_buffers(sampled, traced, sends));
+        [delayed_acknowledgement(sampled, traced), lock(traced), disk(traced)].into_iter().chain(small)
+    });
+    of_samples.into_iter().chain(of_calls).flatten().collect()
+}
+
+/// The causes that most restarts show, with the figures of the one in the middle; `is_busy` says whether the server's CPUs were.
+pub(super) fn in_order(restarts: Vec<Vec<(Cause, f64)>>, is_busy: bool) -> Vec<HeldUp> {
+    let of = restarts.len();
+    let mut kinds: Vec<Vec<(Cause, f64)>> = Vec::new();
+    for found in restarts.into_iter().flatten() {
+        match kinds.iter_mut().find(|kind| is_alike(&kind[0].0, &found.0)) {
+            Some(kind) => kind.push(found),
+            None => kinds.push(vec![found]),
+        }
+    }
+    let mut held: Vec<HeldUp> =
+        kinds.into_iter().filter(|kind| 2 * kind.len() > of).filter_map(middle).collect();
+    held.sort_by(|a, b| {
+        let is_apart = |of: &HeldUp| of.by.is_work() != is_busy;
+        let is_general = |of: &HeldUp| matches!(of.by, Cause::RunQueue { .. });
+        let rank = |of: &HeldUp| (is_apart(of), is_general(of));
+        rank(a).cmp(&rank(b)).then(b.share.total_cmp(&a.share))
+    });
+    held
+}
+
+/// Share of the server's CPUs that was busy in a slice, 0 to 1; `None` where it is not known how many it had.
+pub(super) fn busy_share(sampled: &Sampled) -> Option<f64> {
+    let time = sampled.loaded_ns.0 as f64 * f64::from(sampled.cpus);
+    (time > 0.0).then(|| sampled.usage.cpu_ns().0 as f64 / time)
+}
+
+/// Whether two causes are one with other figures.
+fn is_alike(a: &Cause, b: &Cause) -> bool {
+    match (a, b) {
+        (Cause::SmallBuffers { sends: a, .. }, Cause::SmallBuffers { sends: b, .. }) => a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+fn middle(mut kind: Vec<(Cause, f64)>) -> Option<HeldUp> {
+    kind.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let restarts = u32::try_from(kind.len()).unwrap_or(u32::MAX);
+    let (by, share) = kind.swap_remove((kind.len() - 1) / 2);
+    Some(HeldUp { by, share, restarts })
+}
+
+fn per(amount: u64, answers: u64) -> f64 {
+    amount as f64 / answers.max(1) as f64
+}
+
+/// The second piece of an answer waits until the first is acknowledged (Nagle), and the other end waits for more to acknowledge.
+/// A slow answer is not taken for one: it leaves in one piece, or takes another time.
+fn delayed_acknowledgement(sampled: &Sampled, traced: &Traced) -> Option<(Cause, f64)> {
+    let median_ns = sampled.median_ns?.0 as f64;
+    let delayed = per(sampled.tcp.get("DelayedACKs").copied().unwrap_or(0), sampled.answers);
+    let sends = per(moved(traced, &SENDING).0, traced.answers);
+    let is_one = ONE_DELAY_NS.contains(&median_ns) && delayed >= LEAST_DELAYED && sends >= LEAST_PIECES;
+    let cause = Cause::DelayedAcknowledgement { median_ns, delayed, sends };
+    is_one.then(|| (cause, (DELAYED_NS / median_ns).min(1.0)))
+}
+
+fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
+    let count = |name: &str| sampled.tcp.get(name).copied().unwrap_or(0);
+    let (overflows, connections) = (count("ListenOverflows"), count("PassiveOpens"));
+    let share = per(overflows, overflows + connections);
+    let is_full = overflows >= LEAST_OVERFLOWS && share >= LEAST_OVERFLOW_SHARE;
+    is_full.then_some((Cause::AcceptQueue { overflows, connections }, share))
+}
+
+/// The lock for which its threads waited longest, where they do little else.
+fn lock(traced: &Traced) -> Option<(Cause, f64)> {
+    let lock = traced.locks.iter().max_by_key(|lock| lock.time_ns)?;
+    let time = traced.loaded_ns.0 as f64 * f64::from(lock.threads);
+    let share = (lock.time_ns.0 as f64 / time.max(1.0)).min(1.0);
+    let Lock { address, waits, threads, time_ns, .. } = lock;
+    let cause = Cause::Lock {
+        address: *address,
+        function: own_function(&lock.callers),
+        waits: per(*waits, traced.answers),
+        wait_ns: per(time_ns.0, traced.answers),
+        threads: *threads,
+    };
+    (time > 0.0 && share >= LEAST_WAITING).then_some((cause, share))
+}
+
+fn disk(traced: &Traced) -> Option<(Cause, f64)> {
+    let call = named(traced, &TO_DISK).max_by_key(|call| call.time_ns)?;
+    let share = call.time_ns.0 as f64 / traced.loaded_ns.0.max(1) as f64;
+    let cause = Cause::Disk {
+        call: call.name.clone(),
+        calls: per(call.count, traced.answers),
+        ns: per(call.time_ns.0, traced.answers),
+    };
+    (traced.loaded_ns.0 > 0 && share >= LEAST_WAITING).then_some((cause, share.min(1.0)))
+}
+
+fn one_thread(sampled: &Sampled) -> Option<(Cause, f64)> {
+    let busy_share = sampled.usage.busiest_thread_ns?.0 as f64 / sampled.loaded_ns.0.max(1) as f64;
+    let busy = self::busy_share(sampled)?;
+    let is_alone = sampled.cpus > 1 && busy_share >= THREAD_SATURATED && busy < SERVER_SATURATED;
+    let busy_share = busy_share.min(1.0);
+    let used = busy * f64::from(sampled.cpus);
+    let cause = Cause::OneThread { thread: busiest(sampled), busy_share, cpus: sampled.cpus, used };
+    is_alone.then_some((cause, busy_share))
+}
+
+/// Name of the thread that was seen most often.
+fn busiest(sampled: &Sampled) -> String {
+    let mut samples = vec![0; sampled.threads.len()];
+    for stack in sampled.stacks.iter().filter(|stack| stack.owner == Owner::Server) {
+        if let Some(of) = samples.get_mut(stack.thread as usize) {
+            *of += stack.samples;
+        }
+    }
+    let most = samples.iter().zip(&sampled.threads).max_by_key(|(samples, _)| **samples);
+    most.map_or_else(String::new, |(_, name)| name.clone())
+}
+
+fn collector(sampled: &Sampled) -> Option<(Cause, f64)> {
+    let share = share_of(sampled, &[Part::Collector])?;
+    let ns = share * per(sampled.usage.cpu_ns().0, sampled.answers);
+    (share >= LEAST_COLLECTING).then_some((Cause::Collector { ns }, share))
+}
+
+/// Many small calls in one direction. As many in the other are a conversation, as with a database.
+fn small_buffers(sampled: &Sampled, traced: &Traced, sends: bool) -> Option<(Cause, f64)> {
+    let (names, others) = if sends { (&SENDING[..], &RECEIVING[..]) } else { (&RECEIVING[..], &SENDING[..]) };
+    let (count, bytes) = moved(traced, names);
+    let (calls, bytes) = (per(count, traced.answers), per(bytes, count));
+    let is_one_way = 2 * moved(traced, others).0 <= count;
+    let is_small = calls >= LEAST_CALLS && bytes <= SMALL_BYTES && is_one_way;
+    // One call would do for all of them.
+    let share = share_of(sampled, &OF_PIECES)? * (1.0 - 1.0 / calls.max(1.0));
+    is_small.then_some((Cause::SmallBuffers { sends, calls, bytes }, share))
+}
+
+/// Its own threads are too many, and not those of other programs on the same CPUs.
+fn run_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
+    let threads = sampled.usage.threads.max(sampled.most_threads);
+    let is_own = threads > sampled.cpus && 2 * sampled.others <= sampled.samples_of(Owner::Server);
+    let (delay, cpu) = (sampled.usage.run_delay_ns?.0, sampled.usage.cpu_ns().0);
+    let share = per(delay, delay + cpu);
+    let cause = Cause::RunQueue {
+        delay_ns: per(delay, sampled.answers),
+        cpu_ns: per(cpu, sampled.answers),
+        threads,
+        cpus: sampled.cpus,
+    };
+    (is_own && share >= LEAST_QUEUEING).then_some((cause, share))
+}
+
+fn named<'t>(traced: &'t Traced, names: &'t [&str]) -> impl Iterator<Item = &'t SystemCall> {
+    traced.calls.iter().filter(|call| names.contains(&call.name.as_str()))
+}
+
+/// Calls of these names that moved bytes, and how many bytes.
+fn moved(traced: &Traced, names: &[&str]) -> (u64, u64) {
+    let moved = named(traced, names).map(|call| (call.count.saturating_sub(call.failed), call.returned));
+    moved.fold((0, 0), |(calls, bytes), (more, of)| (calls + more, bytes + of))
+}
+
+/// Share of the server's samples in these parts; `None` without samples.
+fn share_of(sampled: &Sampled, parts: &[Part]) -> Option<f64> {
+    let samples = samples_by_part(sampled);
+    let all: u64 = samples.values().sum();
+    let those: u64 = parts.iter().filter_map(|part| samples.get(part)).sum();
+    (all > 0).then(|| per(those, all))
+}
+
+#[cfg(test)]
+mod tests;

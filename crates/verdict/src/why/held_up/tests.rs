@@ -1,0 +1,265 @@
+use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
+use assay_model::profile::{Frame, FrameKind, Stack};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+
+use super::*;
+
+/// Answers in a slice of a second.
+const ANSWERS: u64 = 1_000;
+
+fn call(name: &str, count: u64, time: Nanos, returned: u64) -> SystemCall {
+    SystemCall { name: name.to_owned(), count, time_ns: time, returned, failed: 0 }
+}
+
+/// A server that is half busy, asks and answers in one piece each, and does nothing wrongly.
+fn good() -> Profile {
+    let frame = |symbol: &str, kind| Frame { symbol: Some(symbol.to_owned()), module: None, kind };
+    let stack = |frame, samples| Stack { owner: Owner::Server, thread: 0, frames: vec![frame], samples };
+    let second = Nanos::from_millis(1_000);
+    Profile {
+        cell: Cell::closed("hello", 64),
+        arrival: Arrival::Closed,
+        offset_ns: Nanos::ZERO,
+        sampled: Sampled {
+            answers: ANSWERS,
+            loaded_ns: second,
+            median_ns: Some(Nanos::from_millis(1)),
+            usage: Usage {
+                wall_ns: second,
+                user_ns: Nanos::from_millis(300),
+                system_ns: Nanos::from_millis(200),
+                run_delay_ns: Some(Nanos::from_millis(20)),
+                busiest_thread_ns: Some(Nanos::from_millis(400)),
+                threads: 4,
+                ..Usage::default()
+            },
+            cpus: 1,
+            threads: vec!["worker".to_owned(), "other".to_owned()],
+            frames: vec![
+                frame("tcp_sendmsg", FrameKind::Kernel),
+                frame("handle", FrameKind::Native),
+                frame("runtime.gcDrain", FrameKind::Native),
+            ],
+            stacks: vec![stack(0, 400), stack(1, 600)],
+            ..Sampled::default()
+        },
+        traced: Some(Traced {
+            answers: ANSWERS,
+            loaded_ns: second,
+            calls: vec![
+                call("writev", ANSWERS, Nanos::from_millis(20), ANSWERS * 150),
+                call("read", ANSWERS, Nanos::from_millis(10), ANSWERS * 80),
+                call("epoll_wait", ANSWERS, Nanos::from_millis(600), ANSWERS),
+            ],
+            ..Traced::default()
+        }),
+        refused: Vec::new(),
+    }
+}
+
+fn spoilt(spoil: impl FnOnce(&mut Sampled, &mut Traced)) -> Vec<(Cause, f64)> {
+    let mut profile = good();
+    spoil(&mut profile.sampled, profile.traced.as_mut().expect("traced"));
+    causes(&profile)
+}
+
+/// The only cause; its share is checked to be one.
+fn only(found: Vec<(Cause, f64)>) -> Cause {
+    let [(cause, share)] = found.try_into().expect("one cause");
+    assert!((0.0..=1.0).contains(&share), "{share}");
+    cause
+}
+
+#[test]
+fn nothing_holds_a_good_server_up_and_a_record_may_say_nothing() {
+    assert_eq!(causes(&good()), []);
+    let none = spoilt(|sampled, traced| {
+        (*sampled, *traced) = (Sampled::default(), Traced::default());
+    });
+    assert_eq!(none, []);
+    let empty = spoilt(|sampled, traced| {
+        *sampled = Sampled { answers: 1, ..Sampled::default() };
+        *traced = Traced { answers: 1, locks: vec![Lock::default()], ..Traced::default() };
+    });
+    assert_eq!(empty, []);
+}
+
+#[test]
+fn two_pieces_and_forty_milliseconds_are_a_delayed_acknowledgement_and_a_slow_answer_is_not() {
+    let answers_after = |ms, pieces| {
+        spoilt(|sampled, traced| {
+            sampled.median_ns = Some(Nanos::from_millis(ms));
+            sampled.tcp = [("DelayedACKs".to_owned(), ANSWERS)].into();
+            traced.calls[0].count = pieces * ANSWERS;
+        })
+    };
+    let found = only(answers_after(44, 2));
+    assert_eq!(found, Cause::DelayedAcknowledgement { median_ns: 44e6, delayed: 1.0, sends: 2.0 });
+    assert_eq!(answers_after(44, 1), [], "acknowledgements are delayed also where nobody waits for them");
+    assert_eq!(answers_after(5, 2), []);
+    assert_eq!(answers_after(90, 2), []);
+    let prompt = spoilt(|sampled, traced| {
+        sampled.median_ns = Some(Nanos::from_millis(44));
+        traced.calls[0].count = 2 * ANSWERS;
+    });
+    assert_eq!(prompt, [], "nobody delayed an acknowledgement");
+}
+
+#[test]
+fn connections_that_were_turned_away_are_told_and_a_stray_one_is_not() {
+    let turned_away = |overflows| {
+        spoilt(|sampled, _| {
+            let count = |name: &str, count| (name.to_owned(), count);
+            sampled.tcp = [count("ListenOverflows", overflows), count("PassiveOpens", 64)].into();
+        })
+    };
+    assert_eq!(only(turned_away(30)), Cause::AcceptQueue { overflows: 30, connections: 64 });
+    assert_eq!(turned_away(2), []);
+}
+
+#[test]
+fn a_lock_is_told_by_who_takes_it_and_a_short_wait_is_not() {
+    let waiting = |ms| {
+        spoilt(|_, traced| {
+            let function = |symbol: &str, module: &str| Frame {
+                symbol: Some(symbol.to_owned()),
+                module: Some(module.to_owned()),
+                kind: FrameKind::Native,
+            };
+            let callers = vec![
+                function("__lll_lock_wait", "libc.so.6"),
+                function("std::sys::sync::mutex::futex::Mutex::lock_contended", "shop"),
+                function("shop::stock::reserve", "shop"),
+                function("main", "shop"),
+            ];
+            let long =
+                Lock { address: 0x5000, waits: 500, threads: 4, time_ns: Nanos::from_millis(ms), callers };
+            traced.locks = vec![Lock { address: 1, waits: 1, threads: 1, ..Lock::default() }, long];
+        })
+    };
+    let Cause::Lock { address, function, waits, wait_ns, threads } = only(waiting(3_000)) else {
+        panic!("a lock")
+    };
+    assert_eq!((address, waits, wait_ns, threads), (0x5000, 0.5, 3e6, 4));
+    assert_eq!(function.as_deref(), Some("shop::stock::reserve"));
+    assert_eq!(waiting(600), [], "four threads wait for a fifth of their time at least");
+}
+
+#[test]
+fn waiting_for_the_disk_is_told_by_its_call() {
+    let synced =
+        |ms| spoilt(|_, traced| traced.calls.push(call("fdatasync", ANSWERS, Nanos::from_millis(ms), 0)));
+    let told = Cause::Disk { call: "fdatasync".to_owned(), calls: 1.0, ns: 800e3 };
+    assert_eq!(only(synced(800)), told);
+    assert_eq!(synced(100), []);
+}
+
+#[test]
+fn one_thread_is_told_where_others_have_nothing_to_do() {
+    let busy = |cpus, all_ms: u64| {
+        spoilt(|sampled, _| {
+            sampled.cpus = cpus;
+            sampled.usage.busiest_thread_ns = Some(Nanos::from_millis(990));
+            sampled.usage.user_ns = Nanos::from_millis(all_ms - 200);
+        })
+    };
+    let Cause::OneThread { thread, busy_share, cpus, used } = only(busy(4, 1_100)) else {
+        panic!("a thread")
+    };
+    assert_eq!((thread.as_str(), busy_share, cpus), ("worker", 0.99, 4));
+    assert!((used - 1.1).abs() < 1e-9);
+    assert_eq!(busy(4, 3_900), [], "all are busy");
+    assert_eq!(busy(1, 999), [], "it has all there is");
+}
+
+#[test]
+fn collecting_is_told_from_a_tenth_of_the_cpu_time() {
+    let collecting = |samples| {
+        spoilt(|sampled, _| {
+            let stack = Stack { owner: Owner::Server, thread: 1, frames: vec![2], samples };
+            sampled.stacks.push(stack);
+        })
+    };
+    let Cause::Collector { ns } = only(collecting(250)) else { panic!("a collector") };
+    assert!((ns - 100e3).abs() < 1.0, "a fifth of half a millisecond: {ns}");
+    assert_eq!(collecting(50), []);
+}
+
+#[test]
+fn many_small_pieces_are_told_and_large_ones_and_conversations_are_not() {
+    let calls = |name: &'static str, count: u64, bytes: u64| {
+        spoilt(|_, traced| {
+            traced.calls.push(call(name, ANSWERS * count, Nanos::ZERO, ANSWERS * count * bytes))
+        })
+    };
+    let told = |found| match only(found) {
+        Cause::SmallBuffers { sends, calls, bytes } => (sends, calls.round(), bytes.round()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(calls("sendto", 63, 64)), (true, 64.0, 65.0));
+    assert_eq!(told(calls("recvfrom", 9, 512)), (false, 10.0, 469.0));
+    assert_eq!(calls("sendto", 63, 65_536), [], "so large a body takes so many");
+    assert_eq!(calls("sendto", 2, 64), []);
+    let database = spoilt(|_, traced| {
+        traced.calls.push(call("sendto", ANSWERS * 20, Nanos::ZERO, ANSWERS * 800));
+        traced.calls.push(call("recvfrom", ANSWERS * 20, Nanos::ZERO, ANSWERS * 900));
+    });
+    assert_eq!(database, [], "it asks somebody else");
+}
+
+#[test]
+fn threads_that_wait_for_a_cpu_are_told() {
+    let queueing = |ms| spoilt(|sampled, _| sampled.usage.run_delay_ns = Some(Nanos::from_millis(ms)));
+    let told = Cause::RunQueue { delay_ns: 1.5e6, cpu_ns: 500e3, threads: 4, cpus: 1 };
+    assert_eq!(only(queueing(1_500)), told);
+    assert_eq!(queueing(300), []);
+    let others = spoilt(|sampled, _| {
+        sampled.usage.run_delay_ns = Some(Nanos::from_millis(1_500));
+        sampled.others = 600;
+    });
+    assert_eq!(others, [], "other programs have its CPU");
+    let alone = spoilt(|sampled, _| {
+        sampled.usage =
+            Usage { threads: 1, run_delay_ns: Some(Nanos::from_millis(1_500)), ..sampled.usage.clone() };
+    });
+    assert_eq!(alone, [], "one thread waits for none of its own");
+    let gone = spoilt(|sampled, _| {
+        sampled.usage =
+            Usage { threads: 1, run_delay_ns: Some(Nanos::from_millis(1_500)), ..sampled.usage.clone() };
+        sampled.most_threads = 9;
+    });
+    assert!(matches!(only(gone), Cause::RunQueue { threads: 9, .. }), "threads end with their connections");
+}
+
+fn lock_of(share: f64) -> (Cause, f64) {
+    let by = Cause::Lock { address: 1, function: None, waits: 1.0, wait_ns: share * 1e6, threads: 1 };
+    (by, share)
+}
+
+#[test]
+fn most_restarts_must_show_it_and_the_middle_one_tells_it() {
+    let held = in_order(vec![vec![lock_of(0.3)], vec![lock_of(0.9)], vec![], vec![lock_of(0.5)]], false);
+    let [HeldUp { share, restarts, .. }] = held.as_slice() else { panic!("{held:?}") };
+    assert_eq!((*share, *restarts), (0.5, 3));
+    assert_eq!(in_order(vec![vec![lock_of(0.5)], vec![]], false), [], "half is not most");
+    assert_eq!(in_order(Vec::new(), true), []);
+}
+
+#[test]
+fn a_busy_server_is_held_up_by_its_work_and_an_idle_one_by_its_waits() {
+    let queue = (Cause::RunQueue { delay_ns: 9.0, cpu_ns: 1.0, threads: 9, cpus: 1 }, 0.9);
+    let collector = (Cause::Collector { ns: 1.0 }, 0.4);
+    let both = || vec![vec![queue.clone(), lock_of(0.5), collector.clone(), lock_of(0.5)]];
+    let names = |busy| -> Vec<char> {
+        let name = |held: HeldUp| match held.by {
+            Cause::Lock { .. } => 'l',
+            Cause::Collector { .. } => 'c',
+            _ => 'q',
+        };
+        in_order(both(), busy).into_iter().map(name).collect()
+    };
+    assert_eq!(names(true), ['c', 'q', 'l'], "what is queued for is named before the queue");
+    assert_eq!(names(false), ['l', 'c', 'q']);
+}

@@ -1,0 +1,156 @@
+//! Where the time of each server goes, and why one spends more of it than another (docs/method/why.md).
+//!
+//! A restart is one observation, as everywhere: its profile becomes one budget, and intervals are over the budgets of restarts
+//! (docs/method/rounds.md#restarts-are-the-unit-of-replication). How many samples a profile has decides how much its budgets
+//! scatter, and needs no formula of its own.
+
+mod difference;
+mod events;
+mod held_up;
+mod spending;
+mod unnamed;
+
+use std::collections::BTreeMap;
+
+use assay_model::cause::{Cause, HeldUp};
+use assay_model::evidence::Busiest;
+use assay_model::experiment::Cell;
+use assay_model::profile::{Owner, Profile, Sampled, Traced};
+use assay_model::record::Run;
+use assay_model::usage::Usage;
+use assay_model::why::{Event, Spending, Why};
+
+use crate::budget::{rules_version, samples_by_part};
+use crate::limit::full_link;
+use crate::sample::{Sample, samples};
+use crate::window::Evidence;
+use crate::{SERVER_SATURATED, median};
+use difference::{Side, difference};
+use held_up::{busy_share, causes, in_order};
+use spending::{Spent, spending};
+
+/// What profiles tell of each cell in which there are any, in the experiment's order.
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
+    let settings = evidence.record.settings_had();
+    let cells = evidence.record.experiment.cells().into_iter();
+    cells
+        .filter(|cell| settings.contains(&cell.setting()))
+        .filter_map(|cell| of_cell(evidence, cell))
+        .collect()
+}
+
+fn of_cell(evidence: &Evidence<'_>, cell: Cell) -> Option<Why> {
+    let profiled: Vec<Profiled> =
+        samples(evidence, &cell).iter().filter_map(|sample| Profiled::of(evidence, sample, &cell)).collect();
+    let mut order: Vec<&Profiled> = profiled.iter().collect();
+    order.sort_by(|a, b| a.spending.cpu_ns.estimate.total_cmp(&b.spending.cpu_ns.estimate));
+    let (cheapest, others) = order.split_first()?;
+    let differences = others.iter().filter_map(|other| difference(cheapest.side(), other.side())).collect();
+    let spendings = order.iter().map(|of| of.spending.clone()).collect();
+    Some(Why { spendings, differences, rules_version: rules_version(), cell })
+}
+
+/// A contender with what it spent in each block.
+struct Profiled {
+    spending: Spending,
+    restarts: Vec<Option<Spent>>,
+}
+
+impl Profiled {
+    /// `None` where no restart tells anything.
+    fn of(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<Self> {
+        let profiles: Vec<Option<&Profile>> =
+            sample.runs.iter().map(|run| profile_in((*run)?, cell)).collect();
+        let restarts: Vec<Option<Spent>> = profiles.iter().map(|profile| spent((*profile)?)).collect();
+        let known: Vec<&Spent> = restarts.iter().flatten().collect();
+        let windows = sample.cpu_per_answer();
+        let unwatched = (!windows.is_empty()).then(|| windows.iter().sum::<f64>() / windows.len() as f64);
+        let spending = Spending {
+            held_up: held_up(evidence, sample, profiles.into_iter().flatten()),
+            ..spending(&sample.entry.identity.name, &known, unwatched)?
+        };
+        Some(Self { spending, restarts })
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side { name: &self.spending.contender, restarts: &self.restarts }
+    }
+}
+
+fn profile_in<'r>(run: &'r Run, cell: &Cell) -> Option<&'r Profile> {
+    run.profiles.iter().find(|of| of.cell == *cell)
+}
+
+/// What the profiles of a sample show to hold answers up, and a full link, which its windows show.
+fn held_up<'p>(
+    evidence: &Evidence<'_>,
+    sample: &Sample<'_>,
+    profiles: impl Iterator<Item = &'p Profile>,
+) -> Vec<HeldUp> {
+    // What a link carries is counted exactly, whatever else a window suffered.
+    let link = match full_link(evidence.record, &sample.measured().collect::<Vec<_>>()) {
+        Some(Busiest::Link { link, share, from_server }) => {
+            Some((Cause::Link { link, used: share, from_server }, share.min(1.0)))
+        }
+        _ => None,
+    };
+    let (mut found, mut busy) = (Vec::new(), Vec::new());
+    for profile in profiles {
+        found.push(causes(profile).into_iter().chain(link.clone()).collect());
+        busy.extend(busy_share(&profile.sampled));
+    }
+    in_order(found, median(&busy).is_some_and(|share| share >= SERVER_SATURATED))
+}
+
+/// What one profile tells; `None` where nothing was answered, or nothing sampled.
+fn spent(profile: &Profile) -> Option<Spent> {
+    let sampled = &profile.sampled;
+    let (ns_of_a_sample, named_share) = (sampled.ns_of_a_sample()?, sampled.named_share()?);
+    let (answers, samples) = (sampled.answers as f64, sampled.samples_of(Owner::Server));
+    let cpu_ns = sampled.usage.cpu_ns().0 as f64;
+    let mut counts = switches(&sampled.usage, answers);
+    counts.extend(profile.traced.iter().flat_map(calls));
+    Some(Spent {
+        cpu_ns: cpu_ns / answers,
+        parts: samples_by_part(sampled)
+            .into_iter()
+            .map(|(part, of)| (part, of as f64 * ns_of_a_sample))
+            .collect(),
+        counts: counts.into_iter().collect(),
+        waits: waits(sampled),
+        run_delay_ns: sampled.usage.run_delay_ns.map(|delay| delay.0 as f64 / answers),
+        samples,
+        sampled_share: samples as f64 * sampled.interval_ns.0 as f64 / cpu_ns.max(1.0),
+        unnamed_share: 1.0 - named_share,
+        by_file: unnamed::by_file(sampled),
+        refused: profile.refused.iter().map(|refused| refused.why.clone()).collect(),
+    })
+}
+
+/// Where threads slept, as shares of the time of all of them.
+fn waits(sampled: &Sampled) -> BTreeMap<String, f64> {
+    let threads = sampled.usage.threads.max(sampled.most_threads);
+    let all = sampled.usage.wall_ns.0 as f64 * f64::from(threads);
+    let mut waits: BTreeMap<String, f64> = BTreeMap::new();
+    for wait in sampled.waits.iter().filter(|_| all > 0.0) {
+        *waits.entry(wait.channel.clone()).or_default() += wait.time_ns.0 as f64 / all;
+    }
+    waits
+}
+
+fn switches(usage: &Usage, answers: f64) -> Vec<(Event, f64)> {
+    vec![
+        (Event::VoluntarySwitch, usage.voluntary_switches as f64 / answers),
+        (Event::InvoluntarySwitch, usage.involuntary_switches as f64 / answers),
+        (Event::PageFault, (usage.minor_faults + usage.major_faults) as f64 / answers),
+    ]
+}
+
+fn calls(traced: &Traced) -> Vec<(Event, f64)> {
+    let answers = traced.answers as f64;
+    let of = traced.calls.iter().filter(|_| traced.answers > 0);
+    of.map(|call| (Event::SystemCall { name: call.name.clone() }, call.count as f64 / answers)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use std::collections::BTreeMap;
+
+use assay_model::cause::Cause;
+use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
+use assay_model::load::Arrival;
+use assay_model::part::Part;
+use assay_model::profile::{Owner, Profile, Sampled, Stack};
+use assay_model::units::Nanos;
+use assay_model::why::Event;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::difference::{Side, difference};
+use super::spending::{Spent, spending};
+use crate::testing;
+
+/// Restarts in a made-up run.
+const RESTARTS: usize = 5;
+
+fn call(name: &str) -> Event {
+    Event::SystemCall { name: name.to_owned() }
+}
+
+/// A restart with these parts, which are all that it spends.
+fn spent(parts: &[(Part, f64)], counts: &[(Event, f64)]) -> Spent {
+    let parts: BTreeMap<Part, f64> = parts.iter().copied().collect();
+    Spent {
+        cpu_ns: parts.values().sum(),
+        parts,
+        counts: counts.iter().cloned().collect(),
+        samples: 1_000,
+        sampled_share: 1.0,
+        ..Spent::default()
+    }
+}
+
+/// Restarts around the same truth, each part off by up to a hundredth of itself.
+fn restarts(truth: &[(Part, f64)], counts: &[(Event, f64)], seed: u64) -> Vec<Option<Spent>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut one = || -> Vec<(Part, f64)> {
+        truth.iter().map(|(part, ns)| (*part, ns * rng.random_range(0.99..1.01))).collect()
+    };
+    (0..RESTARTS).map(|_| Some(spent(&one(), counts))).collect()
+}
+
+fn side<'s>(name: &'s str, restarts: &'s [Option<Spent>]) -> Side<'s> {
+    Side { name, restarts }
+}
+
+const NGINX: [(Part, f64); 4] =
+    [(Part::Receive, 2_000.0), (Part::Send, 4_000.0), (Part::Sockets, 600.0), (Part::Application, 1_500.0)];
+const NODE: [(Part, f64); 5] = [
+    (Part::Receive, 2_000.0),
+    (Part::Send, 4_000.0),
+    (Part::Sockets, 2_900.0),
+    (Part::Jit, 6_100.0),
+    (Part::Application, 500.0),
+];
+
+#[test]
+fn the_parts_that_differ_are_told_by_size_and_the_others_are_folded() {
+    let nginx = restarts(&NGINX, &[(call("epoll_wait"), 0.1), (call("read"), 1.0)], 1);
+    let node = restarts(&NODE, &[(call("epoll_wait"), 4.2), (call("read"), 1.0)], 2);
+    let told = difference(side("nginx", &nginx), side("node", &node)).expect("five restarts");
+    let parts: Vec<Part> = told.parts.iter().map(|part| part.part).collect();
+    assert_eq!(parts, [Part::Jit, Part::Sockets, Part::Application]);
+    assert_eq!((told.alike, told.restarts), (2, 5));
+    for (part, truth) in told.parts.iter().zip([6_100.0, 2_300.0, -1_000.0]) {
+        let of = part.difference_ns;
+        assert!(of.low <= truth && truth <= of.high && of.low * of.high > 0.0, "{part:?}");
+    }
+    let because = &told.parts[1].because;
+    assert_eq!(because.len(), 1, "who spends more in calls makes more of these: {because:?}");
+    assert_eq!((&because[0].event, because[0].contender), (&call("epoll_wait"), 4.2));
+    assert!(told.parts[0].because.is_empty(), "no call speaks of compiled code");
+}
+
+/// Whatever is spent: each part is told or folded, and all of them are the difference of the totals.
+#[test]
+fn parts_add_up_to_the_difference_of_the_totals() {
+    for seed in 0..50 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut truth = || -> Vec<(Part, f64)> {
+            let all = [Part::Receive, Part::Send, Part::Copying, Part::Jit, Part::Unassigned];
+            all.into_iter().filter(|_| rng.random_bool(0.8)).map(|part| (part, 9e3)).collect()
+        };
+        let (a, b) = (restarts(&truth(), &[], seed), restarts(&truth(), &[], seed + 1_000));
+        let told = difference(side("a", &a), side("b", &b)).expect("five restarts");
+        let sum = told.parts.iter().map(|part| part.difference_ns.estimate).sum::<f64>() + told.alike_ns;
+        assert!((sum - told.total_ns.estimate).abs() < 1e-6, "seed {seed}: {sum} of {told:?}");
+        assert!((told.contender_ns - told.base_ns - told.total_ns.estimate).abs() < 1e-6, "seed {seed}");
+    }
+}
+
+#[test]
+fn one_restart_has_a_budget_and_shows_no_difference() {
+    let one = [Some(spent(&NGINX, &[]))];
+    assert!(difference(side("a", &one), side("b", &one)).is_none());
+    let told = spending("nginx", &[one[0].as_ref().expect("spent")], None).expect("a budget");
+    assert_eq!((told.parts[0].part, told.parts[0].ns.confidence), (Part::Send, 0.0));
+    assert!(spending("nginx", &[], None).is_none());
+}
+
+#[test]
+fn restarts_in_which_one_side_was_not_profiled_do_not_count() {
+    let (mut a, b) = (restarts(&NGINX, &[], 3), restarts(&NODE, &[], 4));
+    a[1] = None;
+    let told = difference(side("a", &a), side("b", &b)).expect("four restarts");
+    assert_eq!(told.restarts, 4);
+    a[2..].iter_mut().for_each(|restart| *restart = None);
+    assert!(difference(side("a", &a), side("b", &b)).is_none(), "one pair is left");
+}
+
+#[test]
+fn equals_are_folded_whole() {
+    let (a, b) = (restarts(&NODE, &[], 5), restarts(&NODE, &[], 6));
+    let told = difference(side("a", &a), side("b", &b)).expect("five restarts");
+    assert!(told.parts.is_empty() && told.alike == 5, "{told:?}");
+}
+
+#[test]
+fn a_budget_is_all_of_the_cpu_time() {
+    let all = restarts(&NODE, &[(call("epoll_wait"), 4.2)], 7);
+    let known: Vec<&Spent> = all.iter().flatten().collect();
+    let told = spending("node", &known, Some(16_000.0)).expect("five restarts");
+    let sum: f64 = told.parts.iter().map(|part| part.ns.estimate).sum();
+    assert!((sum - told.cpu_ns.estimate).abs() < 1e-6);
+    assert_eq!(told.parts.first().map(|part| part.part), Some(Part::Jit));
+    assert!(told.parts.iter().all(|part| part.ns.low <= part.ns.estimate && part.ns.confidence >= 0.95));
+}
+
+#[test]
+fn a_full_link_holds_answers_up() {
+    let mut record = testing::record(&[("a", &[1000.0, 1000.0])]);
+    record.link = Some("veth:100mbit".parse().expect("a link"));
+    let shape = LinkShape { bits_per_second: 100_000_000, burst_bytes: 16_384, queue_bytes: 1 << 20 };
+    record.link_facts = Some(LinkFacts {
+        server_address: "198.18.0.1".to_owned(),
+        generator_address: "198.18.0.2".to_owned(),
+        mtu_bytes: 1500,
+        gso_max_bytes: 65_536,
+        shape: Some(shape),
+        loss_per_million: None,
+        middle: true,
+        sysctls: BTreeMap::new(),
+        user_namespace: false,
+    });
+    let stacks = vec![Stack { owner: Owner::Server, thread: 0, frames: Vec::new(), samples: 9 }];
+    for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+        let window = &mut run.cells[0];
+        let to_generator = Flow { peak_bytes_per_second: 12.4e6, ..Flow::default() };
+        window.link_use = Some(LinkUse { to_generator, ..LinkUse::default() });
+        run.profiles = vec![Profile {
+            cell: window.cell.clone(),
+            arrival: Arrival::Closed,
+            offset_ns: Nanos::ZERO,
+            sampled: Sampled { answers: 9, stacks: stacks.clone(), ..Sampled::default() },
+            traced: None,
+            refused: Vec::new(),
+        }];
+    }
+    let verdict = crate::judge(&record).expect("a verdict");
+    let [held] = verdict.why[0].spendings[0].held_up.as_slice() else { panic!("{:?}", verdict.why) };
+    let Cause::Link { link, used, from_server } = &held.by else { panic!("{held:?}") };
+    assert_eq!((link.as_str(), *from_server, held.restarts), ("veth:100mbit", true, 2));
+    assert!((used - 0.992).abs() < 1e-3, "{used}");
+}

@@ -1,0 +1,200 @@
+//! `cargo xtask bench fleet`: two generators beside one, and more connections than one process may have.
+
+use std::ffi::OsString;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::{self, CpuSet};
+use assay_host::limits::free_port;
+use assay_lab::generator::{Site, Tool};
+use assay_model::check::CheckOutcome;
+use assay_model::generator::{GeneratorName, Told};
+use assay_model::load::LoadReport;
+use clap::{Args, ValueEnum};
+
+use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
+use super::pairs::load_of;
+use super::{Length, command_line, every, table};
+use crate::measure::client::{Client, Engine, Load, LoadGenerator, Own};
+use crate::measure::process::Running;
+use crate::measure::server::{self, AssayServer};
+use crate::measure::{Place, workload};
+
+/// From the start of a server to its first accepted connection.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// Connecting, draining and reporting take so long at most.
+const GRACE: Duration = Duration::from_secs(120);
+/// Of 20,000 descriptors, a usual limit, what connections may take.
+const CONNECTIONS_OF_A_SERVER: u32 = 19_000;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    length: Length,
+    /// The tables wanted [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    tables: Vec<Table>,
+    /// Connections that are held and loaded
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    connections: u32,
+    /// Generators that hold them, and processes of the server
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    processes: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Two generators beside one
+    Split,
+    /// More connections than one process may have
+    Connections,
+}
+
+/// Ours as so many processes.
+struct Several(u32);
+
+static ONE: Several = Several(1);
+static TWO: Several = Several(2);
+
+impl LoadGenerator for Several {
+    fn name(&self) -> GeneratorName {
+        GeneratorName::Assay
+    }
+
+    fn tool(&self) -> Option<Tool> {
+        None
+    }
+
+    fn refusal(&self, _: &Load) -> Option<String> {
+        None
+    }
+
+    fn command(&self, load: &Load, site: &Site<'_>) -> std::io::Result<Vec<OsString>> {
+        let mut command = Own::default().command(load, site)?;
+        command.extend(["--generators".into(), self.0.to_string().into()]);
+        Ok(command)
+    }
+
+    fn exit_codes(&self) -> &'static [i32] {
+        &[0, 11]
+    }
+
+    fn most_output_bytes(&self) -> u64 {
+        Own::default().most_output_bytes()
+    }
+
+    fn read(&self, printed: &str) -> Result<Told, String> {
+        Own::default().read(printed)
+    }
+}
+
+pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    let mut place = Place::take(root)?;
+    println!("`{}`; {}.", command_line(), place.statement);
+    for table in options.length.choose(&options.tables, &every(), &every()) {
+        println!();
+        match table {
+            Table::Connections => hold_connections(options, &place)?,
+            Table::Split => {
+                table::head(
+                    &["generators' CPUs", "connections", "one: req/s", "two", "answers per CPU-second"]
+                        .map(String::from),
+                );
+                compare(options, &place)?;
+                place.client_cpu = cpuset::allowed();
+                compare(options, &place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two generators beside one, on the same CPUs.
+fn compare(options: &Options, place: &Place) -> Result<(), String> {
+    for connections in options.length.choose(&[], &[64], &[64, 1024]) {
+        let server = server::start(&AssayServer(Engine::Uring), place)?;
+        let load = load_of(&server, 0, connections, options.length.seconds(), place)?;
+        let clients: [Client; 2] = [&ONE, &TWO];
+        let runs =
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
+        let of = |figure: fn(Sample) -> f64| [&runs[1], &runs[0]].map(|samples| series(samples, figure));
+        let [[two, one], [two_by_cpu, one_by_cpu]] =
+            [of(|sample| sample.per_second), of(|sample| sample.per_cpu_second)];
+        table::row(&[
+            place.client_cpu.to_string(),
+            connections.to_string(),
+            table::rate(middle(&one)),
+            ratio(&two, &one),
+            ratio(&two_by_cpu, &one_by_cpu),
+        ]);
+    }
+    Ok(())
+}
+
+/// Holds the connections and loads them, several generators against several processes at one port.
+fn hold_connections(options: &Options, place: &Place) -> Result<(), String> {
+    let port = free_port(std::net::Ipv4Addr::LOCALHOST.into()).map_err(|error| error.to_string())?;
+    let _servers = (0..options.processes).map(|_| serve(port, place)).collect::<Result<Vec<_>, _>>()?;
+    table::head(
+        &["connections", "made", "right", "failed", "unfinished", "req/s", "void", "busiest thread"]
+            .map(String::from),
+    );
+    let report = loaded(port, options, place)?;
+    let busiest = report.thread_busy_shares.iter().copied().fold(0.0, f64::max);
+    let void = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Void);
+    let void: Vec<&str> = void.map(|check| check.rule.name()).collect();
+    table::row(&[
+        report.connections.to_string(),
+        report.books.connections_opened.to_string(),
+        report.books.ok.to_string(),
+        report.books.failed().to_string(),
+        report.books.censored.to_string(),
+        table::rate(Some(report.window_ns.rate_of(report.window.ok))),
+        if void.is_empty() { "–".to_owned() } else { void.join(", ") },
+        table::number(Some(busiest), 2),
+    ]);
+    Ok(())
+}
+
+/// One process of the server.
+fn serve(port: u16, place: &Place) -> Result<Running, String> {
+    let mut command = Command::new(&place.assay);
+    command.args(["serve", "--share-port", "--engine", "epoll", "-p", &port.to_string()]);
+    command.args(["--connections", &CONNECTIONS_OF_A_SERVER.to_string()]);
+    let mut server = Running::start(&mut command, &place.server_cpu)?;
+    let until = Instant::now() + READY_WITHIN;
+    while !server.log().contains("serving http://") || TcpStream::connect(("127.0.0.1", port)).is_err() {
+        place.go_on()?;
+        if server.has_ended() || Instant::now() > until {
+            return Err(format!("a server does not serve: {}", server.log().trim()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(server)
+}
+
+fn loaded(port: u16, options: &Options, place: &Place) -> Result<LoadReport, String> {
+    let seconds = options.length.seconds();
+    let workload = workload::write(place, &["/hello"], Some(server::HELLO))?;
+    let (url, cpus): (String, &CpuSet) = (format!("http://127.0.0.1:{port}"), &place.client_cpu);
+    let numbers = [options.connections, options.processes].map(|number| number.to_string());
+    let mut command = Command::new(&place.assay);
+    command.args([
+        "load",
+        &url,
+        "--json",
+        "-c",
+        &numbers[0],
+        "--generators",
+        &numbers[1],
+        "--timeout",
+        "20s",
+    ]);
+    command.args(["-d", &format!("{seconds}s"), "--cpus", &cpus.to_string(), "--workload"]).arg(workload);
+    let limit = Duration::from_secs(seconds.into()) + GRACE;
+    let ended = Running::start(&mut command, cpus)?.finish(limit, place)?;
+    let ended = ended.with_code(&[0, 11], "assay load")?;
+    serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: no report: {error}"))
+}
