@@ -33,7 +33,7 @@ pub fn run_on<E: Engine>(
     let mut window = Window { start: Nanos::ZERO, settle: order.settle, outcomes: Vec::new() };
     ThreadPlace { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(
         engine,
-        |outcome| {
+        &mut |outcome| {
             window.outcomes.push(outcome);
             false
         },

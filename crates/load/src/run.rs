@@ -44,8 +44,9 @@ pub fn check(plan: &LoadPlan) -> Result<(), LoadError> {
 ///
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
-pub fn run(plan: &LoadPlan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
-    carry_out(plan, std::iter::once(Order { settle: plan.warmup, span: plan.span, start: None }), stop, tell)
+pub fn run(plan: &LoadPlan, stop: &AtomicBool, mut tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
+    let order = Order { settle: plan.warmup, span: plan.span, start: None };
+    carry_out(plan, &mut std::iter::once(order), stop, &mut tell)
 }
 
 /// Measures a window for each of `orders`, all on the same connections, which stay open in between without any load; the
@@ -59,15 +60,15 @@ pub fn run_windows(
     plan: &LoadPlan,
     orders: impl Iterator<Item = WindowOrder>,
     stop: &AtomicBool,
-    tell: impl FnMut(News),
+    mut tell: impl FnMut(News),
 ) -> Result<LoadReport, LoadError> {
     let requests = matches!(plan.span, Span::Requests(_)).then_some(plan.span);
     let plan = &LoadPlan { span: requests.unwrap_or(Span::Time(Nanos::MAX)), ..plan.clone() };
-    let orders = orders.map(|WindowOrder { settle, length, start }| {
+    let mut orders = orders.map(|WindowOrder { settle, length, start }| {
         let span = requests.unwrap_or(Span::Time(length));
         Order { settle, span, start }
     });
-    carry_out(plan, orders, stop, tell)
+    carry_out(plan, &mut orders, stop, &mut tell)
 }
 
 /// A window to be measured.
@@ -82,11 +83,15 @@ pub struct WindowOrder {
     pub start: Option<Nanos>,
 }
 
+/// What is called with the news of a load. Like the orders it is of no type of its own here: whoever asks for a load would otherwise
+/// compile all of it once more, for every engine, protocol and arrival process, and with the optimisation of its own crate.
+type Tell<'a> = &'a mut dyn FnMut(News);
+
 fn carry_out(
     plan: &LoadPlan,
-    orders: impl Iterator<Item = Order>,
+    orders: &mut dyn Iterator<Item = Order>,
     stop: &AtomicBool,
-    tell: impl FnMut(News),
+    tell: Tell<'_>,
 ) -> Result<LoadReport, LoadError> {
     plan.check()?;
     room::provide_descriptors(plan)?;
@@ -95,14 +100,14 @@ fn carry_out(
     assay_tls::carry_out(&plan.stack, terms.as_ref(), Load { plan, orders, stop, tell })
 }
 
-struct Load<'a, O, T> {
+struct Load<'a> {
     plan: &'a LoadPlan,
-    orders: O,
+    orders: &'a mut dyn Iterator<Item = Order>,
     stop: &'a AtomicBool,
-    tell: T,
+    tell: Tell<'a>,
 }
 
-impl<O: Iterator<Item = Order>, T: FnMut(News)> Work for Load<'_, O, T> {
+impl Work for Load<'_> {
     type Outcome = Result<LoadReport, LoadError>;
 
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
@@ -118,19 +123,19 @@ impl<O: Iterator<Item = Order>, T: FnMut(News)> Work for Load<'_, O, T> {
 }
 
 /// A measurement as it goes on.
-struct Course<'a, T> {
+struct Course<'a> {
     stop: &'a AtomicBool,
-    teller: Teller<'a, T>,
+    teller: Teller<'a>,
     memory: GeneratorMemory,
     /// What was seen in the windows that are over.
     windows: Vec<Window>,
 }
 
-impl<T: FnMut(News)> Course<'_, T> {
+impl Course<'_> {
     /// Starts the threads, has them measure window after window, and ends them.
     fn run<E: Engine>(
         &mut self,
-        orders: impl Iterator<Item = Order>,
+        orders: &mut dyn Iterator<Item = Order>,
         make: impl Make<E>,
     ) -> Result<(), LoadError> {
         let (plan, signals) = (self.teller.plan, self.teller.signals);
@@ -160,7 +165,7 @@ impl<T: FnMut(News)> Course<'_, T> {
 
     fn measure(
         &mut self,
-        orders: impl Iterator<Item = Order>,
+        orders: &mut dyn Iterator<Item = Order>,
         threads: &[Handle<'_>],
         outcomes: &Receiver<ThreadOutcome>,
     ) -> Result<(), LoadError> {
@@ -230,14 +235,14 @@ impl<T: FnMut(News)> Course<'_, T> {
 }
 
 /// Tells the caller of the progress and of the seconds.
-struct Teller<'a, T> {
+struct Teller<'a> {
     plan: &'a LoadPlan,
     signals: &'a Signals,
     seconds: Seconds,
-    tell: T,
+    tell: Tell<'a>,
 }
 
-impl<T: FnMut(News)> Teller<'_, T> {
+impl Teller<'_> {
     fn tell(&mut self, is_end: bool) {
         self.signals.take_parts().into_iter().for_each(|part| self.seconds.add(part.number, part.second));
         while let Some(second) = self.seconds.next(is_end) {
@@ -259,7 +264,7 @@ fn start_thread<'s, 'e, E: Engine>(
         let config = Config { max_connections: place.connections() };
         let engine = make(config, place.thread, place.plan.threads())?;
         place.occupy()?;
-        place.measure(engine, |outcome| outcomes.send(outcome).is_ok())
+        place.measure(engine, &mut |outcome| outcomes.send(outcome).is_ok())
     };
     let thread = Builder::new().name(format!("load-{}", place.thread));
     thread.spawn_scoped(scope, body).map_err(|e| LoadError::Thread(e.to_string()))

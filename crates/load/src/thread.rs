@@ -93,7 +93,7 @@ impl<'a> ThreadPlace<'a> {
     pub(crate) fn measure<E: Engine>(
         self,
         engine: E,
-        hand_over: impl FnMut(ThreadOutcome) -> bool,
+        hand_over: &mut dyn FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
         match (self.plan.websocket, self.plan.http) {
             (Some(_), _) => self.speak::<E, WebSocket>(engine, hand_over),
@@ -106,7 +106,7 @@ impl<'a> ThreadPlace<'a> {
     fn speak<E: Engine, P: Protocol>(
         self,
         engine: E,
-        hand_over: impl FnMut(ThreadOutcome) -> bool,
+        hand_over: &mut dyn FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
         match self.plan.arrival {
             Arrival::Closed => self.run::<E, _, P>(engine, Closed, hand_over),
@@ -150,7 +150,7 @@ impl<'a> ThreadPlace<'a> {
         self,
         engine: E,
         arrivals: A,
-        mut hand_over: impl FnMut(ThreadOutcome) -> bool,
+        hand_over: &mut dyn FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
         let mut worker = self.worker::<E, A, P>(engine, arrivals)?;
         let mut number = 1;

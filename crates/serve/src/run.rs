@@ -15,7 +15,7 @@ use crate::files::Folder;
 use crate::route::Files;
 use crate::server::Server;
 use crate::site::Site;
-use crate::threads::{Stand, ThreadPlace, on_each_cpu};
+use crate::threads::{Ready, Stand, ThreadPlace, on_each_cpu};
 
 /// What a server did.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,7 @@ pub fn run(
         ready(address);
     };
     let terms = config.tls.as_ref().map(|server| Terms::from(server.with_http2()));
-    let serving = Serving { config, address, stop, ready };
+    let serving = Serving { config, address, stop, ready: Box::new(ready) };
     let threads = assay_tls::carry_out(&config.stack, terms.as_ref(), serving)?;
     let memory = start_bytes
         .zip(memory::own())
@@ -140,14 +140,14 @@ pub fn run(
     Ok(Summary { memory, threads })
 }
 
-struct Serving<'a, R> {
+struct Serving<'a> {
     config: &'a Config,
     address: SocketAddr,
     stop: &'a AtomicBool,
-    ready: R,
+    ready: Ready<'a>,
 }
 
-impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
+impl Work for Serving<'_> {
     type Outcome = Result<Vec<ThreadSummary>, ServeError>;
 
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {

@@ -44,6 +44,10 @@ struct Flags<'f> {
     halt: &'f AtomicBool,
 }
 
+/// What is called with the address when every thread listens. Of no type of its own: whoever serves would otherwise compile all of it
+/// once more, for every engine, and with the optimisation of its own crate.
+pub(crate) type Ready<'a> = Box<dyn FnOnce(SocketAddr) + 'a>;
+
 /// Where all threads serve.
 #[derive(Clone, Copy)]
 pub(crate) struct Stand<'s> {
@@ -65,7 +69,7 @@ pub(crate) struct Stand<'s> {
 pub(crate) fn on_each_cpu<T: Send>(
     stand: Stand<'_>,
     stop: &AtomicBool,
-    ready: impl FnOnce(SocketAddr),
+    ready: Ready<'_>,
     serve: impl Fn(&ThreadPlace<'_>) -> Result<T, ServeError> + Sync,
 ) -> Result<Vec<T>, ServeError> {
     let Stand { cpus, mut address, is_kernel, shares_port } = stand;

@@ -64,7 +64,7 @@ impl Network {
     }
 
     /// The engine that moves the time. `act` gives every driven engine's user one turn.
-    pub fn driving<F: FnMut()>(&self, config: Config, pace: Pace, act: F) -> SimEngine<Driving<F>> {
+    pub fn driving<'a>(&self, config: Config, pace: Pace, act: impl FnMut() + 'a) -> SimEngine<Driving<'a>> {
         SimEngine::new(&self.shared, config, Driving::new(pace, act))
     }
 

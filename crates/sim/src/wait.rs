@@ -56,15 +56,16 @@ impl Pace {
 }
 
 /// Moves the time, and lets the others act meanwhile.
-pub struct Driving<F> {
+pub struct Driving<'a> {
     pace: Pace,
-    act: F,
+    /// Of no type of its own: whoever acts would otherwise compile all that drives an engine once more.
+    act: Box<dyn FnMut() + 'a>,
     cpu: Nanos,
 }
 
-impl<F: FnMut()> Driving<F> {
-    pub(crate) fn new(pace: Pace, act: F) -> Self {
-        Self { pace, act, cpu: Nanos::ZERO }
+impl<'a> Driving<'a> {
+    pub(crate) fn new(pace: Pace, act: impl FnMut() + 'a) -> Self {
+        Self { pace, act: Box::new(act), cpu: Nanos::ZERO }
     }
 
     /// Lets all arrive that is under way.
@@ -108,7 +109,7 @@ impl<F: FnMut()> Driving<F> {
     }
 }
 
-impl<F: FnMut()> Wait for Driving<F> {
+impl Wait for Driving<'_> {
     fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos {
         let WaitPlace { shared, end, .. } = at;
         let charged = shared.net().now() + self.pace.poll;

@@ -41,7 +41,7 @@ pub use timing::{Discipline, Stall};
 pub use warming::Warming;
 
 use crate::config::ServeError;
-use crate::threads::{Stand, ThreadPlace, on_each_cpu};
+use crate::threads::{Ready, Stand, ThreadPlace, on_each_cpu};
 
 /// The body of a right answer.
 pub const BODY: &str = "as programmed";
@@ -108,19 +108,19 @@ pub fn run(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Counts, ServeError> {
     let terms = site.tls.as_ref().map(|server| Terms::from(server.with_http2()));
-    let serving = Serving { site, program, stop, ready };
+    let serving = Serving { site, program, stop, ready: Box::new(ready) };
     let counts = assay_tls::carry_out(&site.stack, terms.as_ref(), serving)?;
     Ok(counts.into_iter().sum())
 }
 
-struct Serving<'a, R> {
+struct Serving<'a> {
     site: &'a Site,
     program: &'a Program,
     stop: &'a AtomicBool,
-    ready: R,
+    ready: Ready<'a>,
 }
 
-impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
+impl Work for Serving<'_> {
     type Outcome = Result<Vec<Counts>, ServeError>;
 
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
