@@ -70,7 +70,7 @@ enum Task {
         #[command(subcommand)]
         subject: trials::Subject,
     },
-    /// Run tests with real processes, many at once, and those that failed once more alone.
+    /// Run tests with real processes, many at once; with --alone those that failed, one by one.
     ProcessTests(process_tests::Options),
     /// Run tests one after the other and tell what CPU time each takes, its processes' included; the dearest first.
     TestCost(test_cost::Options),

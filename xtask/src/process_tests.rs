@@ -1,9 +1,9 @@
-//! Tests with real processes, many at once. One that fails beside the others is tried once more alone: on a busy machine a server may be
-//! asked before it had any CPU time. What fails alone too is wrong, and so is a run in which many fail.
+//! Tests with real processes, many at once. One that fails beside the others is tried once more alone, when everything else is over: on a
+//! busy machine a server may be asked before it had any CPU time. What fails alone too is wrong, and so is a run in which many fail.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use clap::Args;
@@ -17,6 +17,12 @@ pub(crate) struct Options {
     /// Test programs, by name
     #[arg(required = true)]
     programs: Vec<String>,
+    /// The file that has the names of tests that failed, a line each
+    #[arg(long)]
+    failed: PathBuf,
+    /// Run the tests that are named in the file, each alone, instead of all
+    #[arg(long)]
+    alone: bool,
 }
 
 /// What a run of test programs told.
@@ -28,24 +34,44 @@ struct Told {
     listing: bool,
 }
 
-/// Runs all tests of the programs at once, and those that failed once more alone.
+/// Runs all tests of the programs at once and writes down which failed; or runs those that are written down, each alone.
 ///
 /// # Errors
-/// Names the tests that failed alone too, or says why nobody was tried again.
+/// Names the tests that failed alone too, or so many that nobody is tried again.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
-    let (status, told) = tests(root, &options.programs, None)?;
-    if status.success() {
-        return Ok(());
+    if options.alone {
+        let names =
+            std::fs::read_to_string(&options.failed).map_err(|error| cannot("read", options, &error))?;
+        return alone(root, &options.programs, names.lines());
     }
-    if told.failed.is_empty() {
-        return Err(vec!["process-tests: cargo test failed, and no test of it".to_owned()]);
+    let failed = at_once(root, &options.programs)?;
+    let lines: String = failed.iter().map(|name| format!("{name}\n")).collect();
+    std::fs::write(&options.failed, lines).map_err(|error| cannot("write", options, &error))
+}
+
+fn cannot(act: &str, options: &Options, error: &std::io::Error) -> Vec<String> {
+    vec![format!("process-tests: cannot {act} {}: {error}", options.failed.display())]
+}
+
+/// The tests that failed when all ran at once, where they are few.
+fn at_once(root: &Path, programs: &[String]) -> Result<BTreeSet<String>, Vec<String>> {
+    let (status, told) = tests(root, programs, None)?;
+    match told.failed.len() {
+        0 if !status.success() => Err(vec!["process-tests: cargo test failed, and no test of it".to_owned()]),
+        0..=BUSY_AT_MOST => Ok(told.failed),
+        _ => Err(told.failed.iter().map(|name| format!("{name} failed")).collect()),
     }
-    if told.failed.len() > BUSY_AT_MOST {
-        return Err(told.failed.iter().map(|name| format!("{name} failed")).collect());
-    }
+}
+
+/// Runs each of the tests alone.
+fn alone<'a>(
+    root: &Path,
+    programs: &[String],
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), Vec<String>> {
     let mut wrong = Vec::new();
-    for name in &told.failed {
-        let (status, told) = tests(root, &options.programs, Some(name))?;
+    for name in names {
+        let (status, told) = tests(root, programs, Some(name))?;
         match status.success() && told.passed > 0 {
             true => eprintln!("busy: {name} failed beside other tests and passed alone"),
             false => wrong.push(format!("{name} failed beside other tests, and alone")),
