@@ -1,11 +1,12 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts browser dpdk-check fresh-clone templates-check package-check install shared-files deb static ui clean help
+.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts alone browser dpdk-check fresh-clone templates-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
 # Not a part of make's own job server: cargo uses all CPUs beside whatever else runs.
-CARGO := env -u MAKEFLAGS cargo
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 XTASK := $(CARGO) xtask
+BUILT_XTASK := env -u MAKEFLAGS -u MFLAGS $(TARGET)/debug/xtask
 PREFIX := /usr/local
 ZSH_FUNCTIONS = $(PREFIX)/share/zsh/site-functions
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -45,16 +46,25 @@ binary:
 
 ## test: set up, then every check and every test
 test:
-	scripts/setup.sh test
-	$(MAKE) compiled
-	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK='env -u MAKEFLAGS $(TARGET)/debug/xtask'
+	scripts/setup.sh compiler
+	$(MAKE) -j 2 installed compiled
+	$(MAKE) -j 3 --output-sync=line process-of-binary-and-page process-of-parts computed XTASK='$(BUILT_XTASK)'
+	$(MAKE) alone XTASK='$(BUILT_XTASK)'
 
-# What computes has the CPU time that what waits does not need. Lint comes last: clippy keeps cargo's lock, and uses all CPUs when the
-# others are done.
+# While cargo compiles.
+.PHONY: installed
+installed:
+	scripts/setup.sh test
+
+.PHONY: process-of-binary-and-page
+process-of-binary-and-page:
+	$(MAKE) process-of-binary
+	$(MAKE) browser
+
+# What computes has the CPU time that what waits does not need. Lint comes last, because clippy keeps cargo's lock.
 .PHONY: computed
 computed:
 	nice -n 10 $(MAKE) unit
-	nice -n 10 $(MAKE) browser
 	nice -n 10 $(MAKE) lint
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
@@ -78,14 +88,20 @@ unit:
 ## process: tests with real processes, servers, networks and programs
 process: compiled
 	$(MAKE) -j 2 --output-sync=line process-of-binary process-of-parts
+	$(MAKE) alone
 
 # Tests of processes wait for most of their time, so they do so at once; cargo runs one test program after the other.
 process-of-binary process-of-parts: export RUST_TEST_THREADS := $(shell expr 2 '*' $$(nproc))
 process-of-binary:
-	$(XTASK) process-tests it
+	$(XTASK) process-tests --failed $(TARGET)/failed-of-binary it
 
 process-of-parts:
-	$(XTASK) process-tests $(OTHER_TESTS)
+	$(XTASK) process-tests --failed $(TARGET)/failed-of-parts $(OTHER_TESTS)
+
+# Those that failed beside the others, when nothing else runs any more.
+alone:
+	$(XTASK) process-tests --alone --failed $(TARGET)/failed-of-binary it
+	$(XTASK) process-tests --alone --failed $(TARGET)/failed-of-parts $(OTHER_TESTS)
 
 ## browser: the report's page, its tests in a browser, and whether the committed page is fresh
 browser:

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what is missing, as Debian packages, and nothing else:
 #
-#   scripts/setup.sh showdown   what the contenders of the showdown need
+#   scripts/setup.sh compiler   what cargo needs
+#   scripts/setup.sh showdown   the same, and what the contenders of the showdown need
 #   scripts/setup.sh test       the same, and what the tests need: a browser, a database, a terminal, a Slurm
 #   scripts/setup.sh all        the same, and what all other contenders need that Debian has
 #
@@ -18,9 +19,9 @@ export PATH DEBIAN_FRONTEND=noninteractive
 
 main() {
     case "${1:-}" in
-    showdown | test | all) goal=$1 ;;
+    compiler | showdown | test | all) goal=$1 ;;
     *)
-        echo "usage: scripts/setup.sh showdown | test | all" >&2
+        echo "usage: scripts/setup.sh compiler | showdown | test | all" >&2
         exit 2
         ;;
     esac
@@ -51,6 +52,7 @@ require_rust() {
 # Debian's names of what is not on the PATH.
 missing_packages() {
     has cc || echo gcc libc6-dev
+    [ "$1" != compiler ] || return 0
     has nginx || echo nginx
     has apache2 || has httpd || echo apache2-bin
     has go || echo golang-go
