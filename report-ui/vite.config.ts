@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: "unit", include: ["test/**/*.test.{ts,tsx}"], environment: "jsdom" }, esbuild: { jsx: "automatic", jsxImportSource: "preact" } },
-      { test: { name: "e2e", include: ["e2e/**/*.test.ts"], environment: "node", hookTimeout: 600_000, testTimeout: 60_000 } },
+      { test: { name: "e2e", include: ["e2e/**/*.test.ts"], environment: "node", retry: 1, hookTimeout: 600_000, testTimeout: 60_000 } },
     ],
   },
 });

@@ -254,7 +254,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(await why.locator(".steps b").innerText()).toMatch(/^uv_run /);
       await why.getByRole("searchbox").fill("write");
       expect(await why.locator("output").innerText()).toMatch(/^\d+ % of the time$/);
-      expect(await why.locator(".flame rect[stroke]").count()).toBeGreaterThan(0);
+      await why.locator(".flame rect[stroke]").first().waitFor();
       await why.getByRole("button", { name: "all", exact: true }).click();
       for (const summary of await why.locator(".twin summary").all()) await summary.click();
       expect(await why.getByRole("region", { name: "Functions of node" }).innerText()).toContain("writeHead");
