@@ -111,6 +111,12 @@ pub(crate) fn settles(contender: &str, cell: &Cell, before: Nanos, now: Nanos) {
     info!(target: "settle", "{contender} at {cell}: its turns count after {now:?} of load, not {before:?}, as they show");
 }
 
+/// A contender's answers in a cell are too slow for the usual length of a turn.
+pub(crate) fn lengthens(contender: &str, cell: &Cell, window: Nanos) {
+    let window = Duration::from_nanos(window.0);
+    info!(target: "turns", "{contender} at {cell} has turns of {window:?}, because its answers take long");
+}
+
 /// A window was measured; what its own checks object to.
 pub(crate) fn measured(contender: &str, window: &Measurement) {
     let (load, cell) = (&window.load, &window.cell);

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use assay_model::record::{Measurement, Record, Round, Run, State};
+use assay_model::record::{Measurement, Record, Round, Run, State, Turn};
 use predicates::str::contains;
 
 use crate::support::{Lab, free_of_disturbance};
@@ -51,6 +51,17 @@ fn both_designs_tell_the_rates_that_were_programmed() {
             let told = rate(record, name);
             assert!((told / truth - 1.0).abs() < TOLERANCE, "{name} {design}: {told} instead of {truth}");
         }
+    }
+}
+
+/// With 24 requests waiting one by one an answer takes 96 ms or more.
+#[test]
+fn slow_answers_make_turns_longer_and_fewer() {
+    let record = measured(&["--warmup", "1s"]);
+    for run in record.rounds.iter().flat_map(|round| &round.runs) {
+        let milliseconds = |turn: &Turn| (turn.load.window_ns.as_secs_f64() * 1e3).round();
+        let turns: Vec<f64> = run.cells[0].turns.iter().map(milliseconds).collect();
+        assert_eq!(turns, [200.0; 3], "{}", run.contender);
     }
 }
 

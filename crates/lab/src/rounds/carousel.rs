@@ -17,17 +17,19 @@ use super::event::Event;
 use super::server_run::{Age, OngoingRun, wanted};
 use super::straight::Tally;
 use super::telling::Telling;
+use super::turn_length::{Bounds, TurnLength};
 use super::watch::{Seen, Watch};
 use crate::contender::Sampling;
 use crate::generator::Generator;
+use crate::log;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {
     pub(super) cell: &'a Cell,
-    /// Length of each window.
-    pub(super) length: Nanos,
+    /// What each window may last.
+    pub(super) lengths: Bounds,
     pub(super) pace: Pace,
     /// Who gets fewer turns.
     pub(super) settled: &'a Settled,
@@ -50,7 +52,9 @@ pub(super) struct Pace {
 struct Rider<'l, 'a> {
     ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,
-    settle: Nanos,
+    length: TurnLength,
+    /// Most turns.
+    most: u32,
     /// How many rotations it has one turn in.
     every: u32,
     turns: Vec<Turn>,
@@ -84,6 +88,7 @@ impl Rotations<'_> {
         }
         self.connect(&mut riders, &mut failures);
         self.lead_in(&mut riders, &mut failures);
+        riders.iter_mut().for_each(|(_, rider)| self.fit(rider));
         riders.iter_mut().for_each(|(_, rider)| rider.sampler = rider.ongoing.server.watch());
         let database = database.and_then(|pid| Sampler::start(pid).ok());
         self.rotate(&mut riders, &mut failures, telling);
@@ -112,7 +117,20 @@ impl Rotations<'_> {
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
         let every = if is_settled { SETTLED_EVERY } else { 1 };
-        Ok(Rider { ongoing, generator, settle, every, turns: Vec::new(), seen: None, sampler: None, tally })
+        let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
+        let (turns, seen, sampler) = (Vec::new(), None, None);
+        Ok(Rider { ongoing, generator, length, most, every, turns, seen, sampler, tally })
+    }
+
+    /// Gives a rider turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
+    fn fit(&self, rider: &mut Rider<'_, '_>) {
+        rider.length = self.lengths.turn(rider.length.settle, rider.ongoing.response_time(self.cell));
+        if rider.length.window > self.lengths.least {
+            log::lengthens(&rider.ongoing.run.contender, self.cell, rider.length.window);
+        }
+        if self.pace.until.is_none() {
+            rider.most = self.lengths.turns_in_the_time_of(self.pace.most, rider.length);
+        }
     }
 
     /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
@@ -144,7 +162,7 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                if !number.is_multiple_of(rider.every) {
+                if !number.is_multiple_of(rider.every) || rider.turns.len() >= rider.most as usize {
                     continue;
                 }
                 telling.pause(self.stop);
@@ -162,11 +180,12 @@ impl Rotations<'_> {
     }
 
     fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
-        let Rider { ongoing, generator, settle, .. } = rider;
+        let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();
         let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell);
-        let load =
-            wanted(&mut ongoing.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
+        let load = wanted(&mut ongoing.server, self.stop, |wanted| {
+            generator.window(length.settle, length.window, wanted)
+        })?;
         let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
         let speed = seen.speed.clone();

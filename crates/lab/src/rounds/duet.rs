@@ -17,6 +17,7 @@ use super::carousel::Pace;
 use super::event::Event;
 use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
+use super::turn_length::{Bounds, TurnLength};
 use crate::generator::Generator;
 use crate::schedule::{MAX_ROTATIONS, duet_order};
 use crate::stop::Stop;
@@ -29,8 +30,8 @@ pub(super) struct Duets<'a> {
     pub(super) cell: &'a Cell,
     /// With whom all others play.
     pub(super) base: &'a str,
-    /// Length of each window.
-    pub(super) length: Nanos,
+    /// What each window may last.
+    pub(super) lengths: Bounds,
     pub(super) pace: Pace,
     /// The CPUs of the generator of each side.
     pub(super) seats: [CpuSet; 2],
@@ -48,7 +49,7 @@ struct Player<'l, 'a> {
     ongoing: &'l mut OngoingRun<'a>,
     /// One for each seat; where both seats are the same, one for both.
     generators: Vec<Generator>,
-    settle: Nanos,
+    length: TurnLength,
     turns: Vec<DuetTurn>,
 }
 
@@ -64,8 +65,7 @@ struct Act {
 /// How long a window of both is.
 #[derive(Clone, Copy)]
 struct Span<'s> {
-    settle: Nanos,
-    length: Nanos,
+    length: TurnLength,
     stop: &'s Stop,
 }
 
@@ -119,15 +119,17 @@ impl Duets<'_> {
             wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))?;
             generators.push(generator);
         }
-        Ok(Player { place, ongoing, generators, settle, turns: Vec::new() })
+        let length = self.lengths.turn(settle, ongoing.response_time(self.cell));
+        Ok(Player { place, ongoing, generators, length, turns: Vec::new() })
     }
 
     fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
         let mut longest = Duration::ZERO;
+        let pace = self.pace_for(players);
         for rotation in 0..MAX_ROTATIONS {
             let began = self.stop.time();
             for act in self.acts(players, rotation) {
-                if self.stop.soon() || !self.pace.allows(rotation, longest, self.stop.time()) {
+                if self.stop.soon() || !pace.allows(rotation, longest, self.stop.time()) {
                     return;
                 }
                 telling.pause(self.stop);
@@ -142,6 +144,17 @@ impl Duets<'_> {
                 }
             }
             longest = longest.max(self.stop.time().duration_since(began));
+        }
+    }
+
+    /// Fewer rotations where no clock ends them and answers take long.
+    fn pace_for(&self, players: &[Player<'_, '_>]) -> Pace {
+        let longest = players.iter().map(|player| player.length).reduce(TurnLength::or_longer);
+        match (self.pace.until, longest) {
+            (None, Some(length)) => {
+                Pace { most: self.lengths.turns_in_the_time_of(self.pace.most, length), ..self.pace }
+            }
+            _ => self.pace,
         }
     }
 
@@ -161,12 +174,12 @@ impl Duets<'_> {
         let offset_ns = players[0].ongoing.age().offset_ns;
         let mut seats = [(0, act.side), (act.partner, act.side.other())];
         seats.sort_by_key(|(_, side)| *side);
-        let settle = players[0].settle.max(players[act.partner].settle);
+        let span = Span { length: players[0].length.or_longer(players[act.partner].length), stop: self.stop };
         let samplers = seats.map(|(player, _)| players[player].ongoing.server.watch());
-        let begun = seats.map(|(player, side)| players[player].begin(side, self.span(settle)));
+        let begun = seats.map(|(player, side)| players[player].begin(side, span));
         // Both are waited for, whatever befell the first: an answer that is left alone would be the next window's.
         let told = std::iter::zip(seats, begun)
-            .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, self.span(settle))))
+            .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, span)))
             .collect::<Vec<_>>();
         let cpu = samplers.map(|sampler| Some(sampler?.finish()?.usage.cpu_ns()));
         let mut failures = Vec::new();
@@ -195,10 +208,6 @@ impl Duets<'_> {
         telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
     }
 
-    fn span<'s>(&'s self, settle: Nanos) -> Span<'s> {
-        Span { settle, length: self.length, stop: self.stop }
-    }
-
     /// Adds its windows to those that it had in turns.
     fn rise(&self, player: Player<'_, '_>) -> Result<(), Option<NotRun>> {
         let Player { ongoing, turns, generators, .. } = player;
@@ -218,7 +227,8 @@ impl Player<'_, '_> {
     }
 
     fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {
-        let begun = generator(&mut self.generators, side).begin_window(span.settle, span.length);
+        let begun =
+            generator(&mut self.generators, side).begin_window(span.length.settle, span.length.window);
         wanted(&mut self.ongoing.server, span.stop, |_| begun)
     }
 
@@ -226,7 +236,7 @@ impl Player<'_, '_> {
         let Self { ongoing, generators, .. } = self;
         let generator = generator(generators, side);
         wanted(&mut ongoing.server, span.stop, |wanted| {
-            generator.end_window(span.settle, span.length, wanted)
+            generator.end_window(span.length.settle, span.length.window, wanted)
         })
     }
 }

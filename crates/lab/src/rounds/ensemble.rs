@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use assay_host::topology::Topology;
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment};
 use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
 use assay_verdict::allocation::Settled;
@@ -14,10 +14,11 @@ use super::duet::Duets;
 use super::server_run::{OngoingRun, ServerRun};
 use super::settle::Settles;
 use super::telling::Telling;
+use super::turn_length::Bounds;
 use crate::database::Supplied;
 use crate::groups::{Holding, Room};
 use crate::plan::{RunPlan, pairs};
-use crate::schedule::{predicted_cross_check, predicted_profile, predicted_window};
+use crate::schedule::{MIN_ROTATIONS, predicted_cross_check, predicted_profile, predicted_window};
 use crate::stop::Stop;
 
 /// What stopping a server takes, before any was timed.
@@ -150,7 +151,7 @@ impl Ensemble<'_> {
             let is_duet = self.plan.experiment.is_duet(cell);
             let rotations = Rotations {
                 cell,
-                length: self.length_of_a_turn(),
+                lengths: self.lengths(),
                 pace: if is_duet { pace.part(SHARE_OF_TURNS, self.stop.time()) } else { pace },
                 settled: self.settled,
                 seed: self.plan.seed,
@@ -181,7 +182,7 @@ impl Ensemble<'_> {
         let duets = Duets {
             cell,
             base: &comparing.base,
-            length: self.length_of_a_turn(),
+            lengths: self.lengths(),
             pace,
             seats: Topology::read().halves(&self.plan.isolation.generator),
             seed: self.plan.seed,
@@ -195,11 +196,16 @@ impl Ensemble<'_> {
         self.bury(parts, failures);
     }
 
-    /// A window that is shorter than a turn is one.
-    fn length_of_a_turn(&self) -> Nanos {
-        let experiment = &self.plan.experiment;
-        let most_s = if self.pace.until.is_some() { f64::INFINITY } else { experiment.window_s };
-        Nanos::from_secs_f64(experiment.turn_s.min(most_s))
+    /// What turns may last. Where no clock ends them they take as long together as a window in one piece, and one that is shorter than
+    /// a turn is one.
+    fn lengths(&self) -> Bounds {
+        let Experiment { turn_s, window_s, .. } = self.plan.experiment;
+        let (least_s, most_s) = match self.pace.until {
+            Some(_) => (turn_s, window_s),
+            None => (turn_s.min(window_s), window_s / f64::from(MIN_ROTATIONS)),
+        };
+        let least = Nanos::from_secs_f64(least_s);
+        Bounds { least, most: Nanos::from_secs_f64(most_s).max(least) }
     }
 
     /// The first of the `cells` that are left has its part of the time that is left: as many turns as the others, however many

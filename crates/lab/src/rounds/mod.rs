@@ -20,6 +20,7 @@ mod server_run;
 mod settle;
 mod straight;
 mod telling;
+mod turn_length;
 mod warmup;
 mod watch;
 
