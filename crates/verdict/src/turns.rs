@@ -53,17 +53,23 @@ impl Counting {
 }
 
 /// How long a contender must be under load until its rate no longer depends on it, as its `turns` show; at least `least`, and
-/// at most until the second half of what they measured.
+/// at most until the second half of what they measured. Where too few of them tell, it is what was ordered: of a server whose answers are
+/// slow nothing comes at first, and more was ordered for that reason.
 pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
     let Some(interval) =
         turns.first().map(|turn| turn.load.slices.interval_ns).filter(|ns| *ns > Nanos::ZERO)
     else {
         return least;
     };
-    let first = usize::try_from(least.0.div_ceil(interval.0)).unwrap_or(usize::MAX);
+    let whole = |length: Nanos| usize::try_from(length.0.div_ceil(interval.0)).unwrap_or(usize::MAX);
+    let first = whole(least);
     let late = turns.iter().map(|turn| late_from(turn, interval)).min().unwrap_or(0);
-    let settled = (first..late).find(|&slice| is_settled(turns, slice, late)).unwrap_or(late.max(first));
-    Nanos(interval.0.saturating_mul(settled as u64))
+    let ordered = turns.iter().map(|turn| whole(turn.load.settle_ns)).min();
+    let settled = (first..late).find_map(|slice| match is_settled(turns, slice, late) {
+        None => ordered.map(|ordered| ordered.clamp(first, late)),
+        Some(is_settled) => is_settled.then_some(slice),
+    });
+    Nanos(interval.0.saturating_mul(settled.unwrap_or(late.max(first)) as u64))
 }
 
 /// The logarithm of the rate of each turn of a window that counts, by rotation; none where the generator had to wait for its
@@ -94,8 +100,8 @@ fn late_from(turn: &Turn, interval: Nanos) -> usize {
     usize::try_from(half / interval.0.max(1)).unwrap_or(usize::MAX).min(turn.load.slices.ok.len())
 }
 
-/// Whether the rate from `slice` on is not shown to differ from that of the late slices, turn by turn.
-fn is_settled(turns: &[&Turn], slice: usize, late: usize) -> bool {
+/// Whether the rate from `slice` on is not shown to differ from that of the late slices, turn by turn; `None` where too few turns tell.
+fn is_settled(turns: &[&Turn], slice: usize, late: usize) -> Option<bool> {
     let differences: Vec<f64> = turns
         .iter()
         .filter_map(|turn| {
@@ -105,10 +111,7 @@ fn is_settled(turns: &[&Turn], slice: usize, late: usize) -> bool {
         })
         .filter(|difference| difference.is_finite())
         .collect();
-    if differences.len() < LEAST_TURNS {
-        return true;
-    }
-    shown_shift(&differences) == 0.0
+    (differences.len() >= LEAST_TURNS).then(|| shown_shift(&differences) == 0.0)
 }
 
 /// The mean of differences of log rates, where they are shown to differ from zero by more than anybody minds; else 0.
@@ -197,6 +200,15 @@ mod tests {
         // And one that starts with a burst.
         let burst = turns(|turn, slice| ((if slice < 3 { 2000.0 } else { 1000.0 }) * speed(turn)) as u64);
         assert_eq!(settle(&burst, SLICE), slices(3));
+    }
+
+    #[test]
+    fn what_was_ordered_holds_where_turns_do_not_tell() {
+        let slow = turns(|_, slice| if slice < 6 { 0 } else { 5 });
+        assert_eq!(settle(&slow, slices(2)), slices(6), "nothing came before");
+        let even = turns(|_, _| 10);
+        assert_eq!(settle(&even[..3], slices(2)), slices(6), "too few");
+        assert_eq!(settle(&even[..3], slices(8)), slices(8), "no less than is asked for");
     }
 
     #[test]
