@@ -4,9 +4,10 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
 # Not a part of make's own job server: cargo uses all CPUs beside whatever else runs.
-CARGO := env -u MAKEFLAGS -u MFLAGS cargo
+APART := env -u MAKEFLAGS -u MFLAGS
+CARGO := $(APART) cargo
 XTASK := $(CARGO) xtask
-BUILT_XTASK := env -u MAKEFLAGS -u MFLAGS $(TARGET)/debug/xtask
+BUILT_XTASK := $(APART) $(TARGET)/debug/xtask
 PREFIX := /usr/local
 ZSH_FUNCTIONS = $(PREFIX)/share/zsh/site-functions
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
