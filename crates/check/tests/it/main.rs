@@ -11,4 +11,5 @@ mod faulty;
 mod http2;
 mod others;
 mod ours;
+mod serving;
 mod strict;

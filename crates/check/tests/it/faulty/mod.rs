@@ -7,19 +7,18 @@ mod rough;
 mod rows;
 mod sockets;
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use reading::{Asked, Reading};
 pub(crate) use rows::{Table, page};
 use sockets::Then;
 
-/// How often a waiting thread looks whether the server shall end.
-const TICK: Duration = Duration::from_millis(5);
+use crate::serving::{Life, Listening, Manners, TICK, linger, receive};
+
 /// After so many requests a connection ends with [`Fault::TiresSoon`].
 const TIRED_AFTER: usize = 10;
 /// A target or head beyond this is too much for [`Fault::HangsOnHuge`].
@@ -154,7 +153,7 @@ pub(crate) struct Faulty {
     pub(crate) address: SocketAddr,
     /// Its database.
     pub(crate) table: Arc<Mutex<Table>>,
-    shared: Arc<Shared>,
+    _listening: Listening,
 }
 
 struct Shared {
@@ -163,56 +162,27 @@ struct Shared {
     chat: Mutex<chat::Chat>,
     root: PathBuf,
     began: SystemTime,
-    over: AtomicBool,
-    connections: AtomicUsize,
+    life: Arc<Life>,
 }
 
 impl Faulty {
     /// A server with a fault, and a folder for those that serve files.
     pub(crate) fn start(fault: Fault, root: PathBuf) -> Self {
         crate::room_for_slow_clients();
-        let listener = TcpListener::bind("127.0.0.1:0").expect("port");
-        let address = listener.local_addr().expect("address");
-        let (over, connections) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let table = Arc::new(Mutex::new(Table::default()));
-        let own = Arc::clone(&table);
+        let (life, table) = (Arc::<Life>::default(), Arc::new(Mutex::new(Table::default())));
         let shared = Arc::new(Shared {
             fault,
-            table: own,
+            table: Arc::clone(&table),
             chat: Mutex::default(),
             root,
             began: SystemTime::now(),
-            over,
-            connections,
+            life: Arc::clone(&life),
         });
-        let serving = Arc::clone(&shared);
-        std::thread::spawn(move || accept(&listener, &serving));
-        Self { address, table, shared }
-    }
-}
-
-impl Drop for Faulty {
-    fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(self.address);
-        while self.shared.connections.load(Ordering::Relaxed) > 0 {
-            std::thread::sleep(TICK);
-        }
-    }
-}
-
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming().flatten() {
-        if shared.over.load(Ordering::Relaxed) {
-            return;
-        }
-        shared.connections.fetch_add(1, Ordering::Relaxed);
-        let serving = Arc::clone(shared);
-        let serve = move || {
-            Connection { stream, input: Vec::new(), served: 0, shared: Arc::clone(&serving) }.serve();
-            serving.connections.fetch_sub(1, Ordering::Relaxed);
-        };
-        if shared.fault == Fault::OneConnection { serve() } else { drop(std::thread::spawn(serve)) }
+        let manners = if fault == Fault::OneConnection { Manners::OneByOne } else { Manners::AllAtOnce };
+        let listening = Listening::start(&life, manners, move |stream| {
+            Connection { stream, input: Vec::new(), served: 0, shared: Arc::clone(&shared) }.serve();
+        });
+        Self { address: listening.address, table, _listening: listening }
     }
 }
 
@@ -225,14 +195,8 @@ struct Connection {
 
 impl Connection {
     fn serve(&mut self) {
-        let _ = self.stream.set_nodelay(true);
-        let _ = self.stream.set_read_timeout(Some(TICK));
         while self.another().is_some() {}
-        // Unread bytes would reset the connection before the answer was read (RFC 9112 §9.6).
-        let _ = self.stream.shutdown(std::net::Shutdown::Write);
-        let _ = self.stream.set_read_timeout(Some(TICK));
-        let mut rest = [0; 64 << 10];
-        while matches!(self.stream.read(&mut rest), Ok(read) if read > 0) {}
+        linger(&self.stream);
     }
 
     /// Serves one request; nothing at the end of the connection.
@@ -240,7 +204,7 @@ impl Connection {
         let fault = self.shared.fault;
         let asked = self.request()?;
         if fault == Fault::DiesOfNul && self.input[..asked.len].contains(&0) {
-            self.shared.over.store(true, Ordering::Relaxed);
+            self.shared.life.end();
             return None;
         }
         let head: Vec<u8> = self.input.drain(..asked.len).collect();
@@ -291,7 +255,7 @@ impl Connection {
     }
 
     fn die(&self) {
-        self.shared.over.store(true, Ordering::Relaxed);
+        self.shared.life.end();
     }
 
     /// Reads until a request is whole; says 100 where one is expected.
@@ -322,22 +286,8 @@ impl Connection {
     }
 
     fn receive(&mut self) -> Option<()> {
-        let mut buffer = [0; 64 << 10];
-        loop {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return None,
-                Ok(read) => {
-                    self.input.extend_from_slice(&buffer[..read]);
-                    return Some(());
-                }
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    if self.shared.over.load(Ordering::Relaxed) {
-                        return None;
-                    }
-                }
-                Err(_) => return None,
-            }
-        }
+        self.input.extend(receive(&self.stream, &self.shared.life)?);
+        Some(())
     }
 }
 

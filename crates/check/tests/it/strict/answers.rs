@@ -35,7 +35,7 @@ impl Connection {
     /// Begins an answer.
     pub(super) fn answer(&mut self, id: u32, status: u16, has_body: bool) {
         let crowd = self.shared.waiting.load(Ordering::Relaxed);
-        let connections = self.shared.connections.load(Ordering::Relaxed);
+        let connections = self.shared.life.connections();
         let is_overwhelmed = match self.shared.fault {
             "h2-windows-closed" | "h2-bodies-slow" => crowd > WAITING,
             "h2-connections-silent" => connections > WAITING,
