@@ -11,7 +11,7 @@ use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
 use super::{DatabaseError, Order, guests, in_full};
-use crate::clean::CLUSTER_PREFIX;
+use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY};
 use crate::contender::{Inherited, Purpose};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
@@ -28,9 +28,12 @@ const TAIL_LINES: usize = 8;
 /// Places beside the PATH where distributions put PostgreSQL's programs, one folder per version.
 const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin")];
 
+/// Memory that must be free for a cluster that lies in it: several times what the log of writes may grow to.
+const ROOM_IN_MEMORY: u64 = 4 << 30;
+
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
 /// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
-pub(super) const SETTINGS: [(&str, &str); 13] = [
+pub(super) const SETTINGS: [(&str, &str); 15] = [
     // Files of the cluster, which go with its folder; segments of /dev/shm would stay behind a server that was killed.
     ("dynamic_shared_memory_type", "mmap"),
     ("shared_buffers", "256MB"),
@@ -38,7 +41,9 @@ pub(super) const SETTINGS: [(&str, &str); 13] = [
     ("fsync", "off"),
     ("synchronous_commit", "off"),
     ("full_page_writes", "off"),
-    ("max_wal_size", "4GB"),
+    ("max_wal_size", "1GB"),
+    ("wal_level", "minimal"),
+    ("max_wal_senders", "0"),
     ("jit", "off"),
     ("shared_preload_libraries", "pg_stat_statements"),
     ("pg_stat_statements.max", "1000"),
@@ -95,8 +100,8 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Makes a cluster in a private folder and starts its server on a free port of the loopback interface.
     pub(super) fn start(programs: &Programs, order: &Order<'_>) -> Result<Self, DatabaseError> {
-        let folder =
-            tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir().map_err(prepare("no folder"))?;
+        let folder = tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir_in(parent());
+        let folder = folder.map_err(prepare("no folder"))?;
         let password = password();
         let servant = Servant::find()?;
         write_for(&servant, folder.path(), &password)?;
@@ -167,9 +172,33 @@ impl Cluster {
         self.supervised.pid()
     }
 
+    /// What the record says of how it is set up: the same words whatever its folder is called this time.
+    pub(super) fn settings(&self) -> Vec<String> {
+        let parent = self.folder.path().parent().unwrap_or(Path::new("/"));
+        let place = format!("data_directory={}/{CLUSTER_PREFIX}*/data", parent.display());
+        let given = SETTINGS.iter().map(|(name, value)| format!("{name}={value}"));
+        given.chain([place]).collect()
+    }
+
     pub(super) fn processes(&self) -> Vec<u32> {
         self.supervised.processes()
     }
+}
+
+/// Where its folder is made: in memory where there is plenty and nobody has named another place (TMPDIR), because the kernel's
+/// threads that write to a disk take time of the CPUs that servers are measured on. They took up to 41 % of it beside twenty updates.
+fn parent() -> PathBuf {
+    let temporary = std::env::temp_dir();
+    let memory = Path::new(SHARED_MEMORY);
+    let free = rustix::fs::statvfs(memory).ok().map(|of| of.f_bavail.saturating_mul(of.f_frsize));
+    let is_named = std::env::var_os("TMPDIR").is_some();
+    let fits = fits_in_memory(free, assay_host::memory::available());
+    if fits && !is_named { memory.to_owned() } else { temporary }
+}
+
+/// Whether a cluster has room in shared memory of which so many bytes are free, on a machine with so many available.
+fn fits_in_memory(free: Option<u64>, available: Option<u64>) -> bool {
+    [free, available].iter().all(|bytes| bytes.is_some_and(|bytes| bytes >= ROOM_IN_MEMORY))
 }
 
 /// Runs initdb to its end.
@@ -286,6 +315,15 @@ mod tests {
         let users = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533:n:/:/bin/false\n";
         assert_eq!(unprivileged(users), Some((65534, 65533)));
         assert_eq!(unprivileged("root:x:0:0::/:/bin/sh"), None);
+    }
+
+    #[test]
+    fn a_cluster_lies_in_memory_only_where_both_its_folder_and_the_machine_have_room() {
+        let (much, little) = (Some(ROOM_IN_MEMORY), Some(ROOM_IN_MEMORY - 1));
+        assert!(fits_in_memory(much, much));
+        assert!(!fits_in_memory(little, much), "a container with 64 MB of /dev/shm");
+        assert!(!fits_in_memory(much, little), "/dev/shm may promise what others need");
+        assert!(!fits_in_memory(None, much) && !fits_in_memory(much, None));
     }
 
     #[test]

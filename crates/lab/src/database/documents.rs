@@ -30,6 +30,7 @@ const TAIL_LINES: usize = 8;
 pub struct DocumentStore {
     supervised: Supervised,
     version: Option<String>,
+    settings: Vec<String>,
     // Removed when dropped, after the processes: fields are dropped in order.
     folder: TempDir,
 }
@@ -50,7 +51,8 @@ impl DocumentStore {
         let number = prepare(process, folder.path(), order)?.remove(&program.identity.name);
         let supervised = launch(program, process, folder.path(), order)?;
         let version = number.map(|number| format!("{} {number}", program.identity.title));
-        let mut store = Self { supervised, version, folder };
+        let settings = program.identity.tuning.clone();
+        let mut store = Self { supervised, version, settings, folder };
         store.await_socket(
             &program.identity.title,
             Duration::from_secs_f64(process.run.ready_timeout_s),
@@ -84,6 +86,11 @@ impl DocumentStore {
     /// Its title with its version, where that is known.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
+    }
+
+    /// What is not its default, as its file in the catalogue says.
+    pub fn settings(&self) -> &[String] {
+        &self.settings
     }
 
     /// Where it listens.

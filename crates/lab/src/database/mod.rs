@@ -242,6 +242,11 @@ impl Database {
         self.cluster().map(Cluster::pid)
     }
 
+    /// What was changed for the run; nothing of a server of the user's own.
+    pub fn settings(&self) -> Vec<String> {
+        self.cluster().map_or_else(Vec::new, Cluster::settings)
+    }
+
     /// The version, as the server tells it.
     ///
     /// # Errors

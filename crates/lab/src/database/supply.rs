@@ -7,7 +7,6 @@ use assay_host::isolation::CompanionPlace;
 use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::cluster::SETTINGS;
 use super::{Database, DatabaseError, DocumentStore, GivenUrl, Order, Sessions};
 use crate::error::LabError;
 use crate::subject::Subject;
@@ -67,15 +66,6 @@ impl Source {
             Self::Private(place) | Self::Program(_, _, place) => Some(place),
         }
     }
-
-    /// What was changed for the run, where it was.
-    fn settings(&self) -> Vec<String> {
-        match self {
-            Self::Beside(_) | Self::Watched(_) => Vec::new(),
-            Self::Private(_) => SETTINGS.iter().map(|(name, value)| format!("{name}={value}")).collect(),
-            Self::Program(_, program, _) => program.identity.tuning.clone(),
-        }
-    }
 }
 
 /// A database that is there.
@@ -131,6 +121,16 @@ impl Supplied {
     }
 }
 
+/// What a database that was started tells of itself.
+struct Told {
+    version: Option<String>,
+    url: String,
+    /// Its first process; none where it is not ours.
+    pid: Option<u32>,
+    /// What was changed for the run.
+    settings: Vec<String>,
+}
+
 impl Holding {
     fn start(source: &Source, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let placed = |place| Order { cpus: Some(place), ..order.clone() };
@@ -145,16 +145,19 @@ impl Holding {
         }
     }
 
-    /// Version, URL and first process.
-    fn told(&self) -> Result<(Option<String>, String, Option<u32>), DatabaseError> {
+    fn told(&self) -> Result<Told, DatabaseError> {
         match self {
             Self::Tables(database) => {
                 let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok((Some(database.version()?), database.url().to_owned(), database.pid()))
+                let (url, pid, settings) = (database.url().to_owned(), database.pid(), database.settings());
+                Ok(Told { version: Some(database.version()?), url, pid, settings })
             }
-            Self::Documents(store) => {
-                Ok((store.version().map(str::to_owned), store.url(), Some(store.pid())))
-            }
+            Self::Documents(store) => Ok(Told {
+                version: store.version().map(str::to_owned),
+                url: store.url(),
+                pid: Some(store.pid()),
+                settings: store.settings().to_vec(),
+            }),
         }
     }
 }
@@ -162,10 +165,10 @@ impl Holding {
 /// Starts the database, or reaches the user's own.
 pub(crate) fn supply(source: &Source, order: &Order<'_>) -> Result<Supplied, DatabaseError> {
     let holding = Holding::start(source, order)?;
-    let (version, url, pid) = holding.told()?;
+    let Told { version, url, pid, settings } = holding.told()?;
     let beside_generator = source.place().is_some_and(|place| place.beside_generator);
     let access = Access { kind: source.kind(), url, pid, beside_generator };
-    Ok(Supplied { facts: Facts { version, ..facts(source) }, access, holding })
+    Ok(Supplied { facts: Facts { version, settings, ..facts(source) }, access, holding })
 }
 
 /// What the record says of a database that is not there.
@@ -179,7 +182,7 @@ fn facts(source: &Source) -> Facts {
         kind: source.kind(),
         origin: if place.is_some() { DatabaseOrigin::Private } else { DatabaseOrigin::Given },
         version: None,
-        settings: source.settings(),
+        settings: Vec::new(),
         cpus: place.map(|place| place.cpus.to_string()),
         beside_generator: place.is_some_and(|place| place.beside_generator),
         not_run: None,
