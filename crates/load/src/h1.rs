@@ -123,7 +123,7 @@ impl Protocol for Http1 {
         now: Nanos,
     ) -> Result<Progress, Breach> {
         if line.in_flight == 0 {
-            return Err(Breach::Unsolicited(Malformed::Unsolicited.to_string()));
+            return Err(unasked(input));
         }
         let flight = &mut row[line.first as usize];
         if flight.first_byte == Nanos::ZERO {
@@ -297,6 +297,18 @@ impl Line for Pipeline {
 
 /// Kinds beyond 64 share bits: then a first response may be recognised by its template without having been parsed once on
 /// this very connection.
+/// What bytes are that came on a connection with nothing in flight: a server may say, unasked, that nothing came for too long (RFC
+/// 9110 §15.5.9), and ends the connection then.
+#[cold]
+fn unasked(input: &[u8]) -> Breach {
+    let tells_of_idleness =
+        |version: &[u8]| input.strip_prefix(version).is_some_and(|rest| rest.starts_with(b" 408 "));
+    if tells_of_idleness(b"HTTP/1.1") || tells_of_idleness(b"HTTP/1.0") {
+        return Breach::Idle;
+    }
+    Breach::Unsolicited(Malformed::Unsolicited.to_string())
+}
+
 fn kind_bit(kind: u32) -> u64 {
     1 << (kind % 64)
 }

@@ -115,6 +115,8 @@ pub(crate) enum Breach {
     Malformed(String),
     /// Bytes came that no request asked for.
     Unsolicited(String),
+    /// The server says that it ends the connection because no request came on it.
+    Idle,
     /// The server does not speak the protocol on this connection.
     Declined(String),
 }

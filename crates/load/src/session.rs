@@ -19,12 +19,16 @@ use crate::arrivals::Arrivals;
 use crate::plan::Reuse;
 use crate::protocol::{Line, Loss, Protocol};
 use crate::recorder::Recorder;
-use crate::schedule::{Hours, Schedule};
-use crate::slot::{Flights, Slot, State};
+use crate::schedule::{Due, Hours, Schedule};
+use crate::slot::{Flight, Flights, Slot, State};
 use crate::traffic::Traffic;
 
 /// How long a connection that has done its duty waits for the server to close it.
 pub(crate) const LINGER: Nanos = Nanos::from_millis(100);
+
+/// A connection that is so old when a window begins may have been idle before it for as long as a server allows: others had their
+/// turns, or their connections were made.
+const RESTED_AFTER: Nanos = Nanos::from_millis(1000);
 
 /// One thread's connections and what travels on them.
 pub(crate) struct Session<A, P: Protocol> {
@@ -120,6 +124,9 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
 
     /// Starts the schedule; in the window at most `quota` requests become due.
     pub(crate) fn begin(&mut self, hours: Hours, quota: u64, series_start: Nanos) {
+        for slot in &mut self.slots {
+            slot.rested = slot.is_connected() && hours.start - slot.began >= RESTED_AFTER;
+        }
         self.schedule.begin(hours, quota);
         self.recorder.begin(hours.window, hours.end, series_start);
     }
@@ -177,6 +184,9 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
 
     /// The slot's connection is lost in this way, and with it all that is in flight.
     pub(crate) fn lose(&mut self, index: u32, now: Nanos, loss: Loss) {
+        if self.was_ended_as_idle(index, loss) {
+            return self.take_back(index, now);
+        }
         let line = &mut self.slots[index as usize].line;
         self.in_flight -= line.in_flight();
         for (place, flight) in (0..).zip(self.flights.row(index)).filter(|(_, flight)| flight.live) {
@@ -184,6 +194,31 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             self.recorder.failed(flight, line.class_of(place, loss), now);
         }
         line.begin_anew();
+    }
+
+    /// Whether the server has ended the slot's connection for its idleness before this window, just when requests went out on it: no
+    /// byte of an answer has come since. A client sends them again (RFC 9112 §9.3.1), and a server that may close idle connections
+    /// when it likes (§9.5) has failed nothing.
+    fn was_ended_as_idle(&mut self, index: u32, loss: Loss) -> bool {
+        let is_by_server = matches!(loss, Loss::Reset | Loss::SendReset | Loss::Of(ErrorClass::EarlyEof));
+        let is_silent = |flight: &Flight| !flight.live || flight.first_byte == Nanos::ZERO;
+        is_by_server && self.slots[index as usize].rested && self.flights.row(index).iter().all(is_silent)
+    }
+
+    /// Gives back what is in flight on the slot, to be sent again on another connection.
+    fn take_back(&mut self, index: u32, now: Nanos) {
+        let row = self.flights.row(index);
+        let flights: Vec<Flight> = row.iter().filter(|flight| flight.live).copied().collect();
+        row.iter_mut().for_each(|flight| flight.live = false);
+        self.in_flight -= flights.len();
+        flights.iter().rev().for_each(|flight| self.give_back(flight, now));
+        self.slots[index as usize].line.begin_anew();
+    }
+
+    /// The request is to be sent once more: the server has not looked at it.
+    fn give_back(&mut self, flight: &Flight, now: Nanos) {
+        self.recorder.returned(flight, now);
+        self.schedule.give_back(Due { intended: flight.intended, noticed: flight.noticed });
     }
 
     /// The slot's connection cannot go on for a fault of TLS.

@@ -17,6 +17,8 @@ pub(crate) struct Slot<L> {
     pub(crate) armed: bool,
     /// Whether this occupant has delivered an answer.
     pub(crate) answered: bool,
+    /// Whether this occupant may have been idle for long before this window, and has not delivered an answer since.
+    pub(crate) rested: bool,
     /// Occupants in a row that have not.
     pub(crate) failures: u8,
     /// Requests issued on this occupant.
@@ -181,6 +183,7 @@ impl<L: Line> Slot<L> {
             listed: false,
             armed: false,
             answered: false,
+            rested: false,
             failures: 0,
             issued: 0,
             deadline: Nanos::MAX,

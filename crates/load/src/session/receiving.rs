@@ -7,8 +7,10 @@ use super::{Fate, LINGER, Session};
 use crate::arrivals::Arrivals;
 use crate::inspection::Answer;
 use crate::protocol::{Breach, End, Line, Loss, Progress, Protocol};
-use crate::schedule::Due;
 use crate::slot::{Flight, State};
+
+/// The status with which a server ends a connection on which no request came (RFC 9110 §15.5.9).
+const REQUEST_TIMEOUT: u16 = 408;
 
 impl<A: Arrivals, P: Protocol> Session<A, P> {
     /// Whether bytes of the slot's connection are being dropped.
@@ -81,6 +83,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             None => Nanos::MAX,
         };
         match end {
+            End::Answered(answer) if self.is_notice_of_idleness(index, &answer) => {
+                self.give_back(&flight, now);
+                self.take_back(index, now);
+                return Fate::Abort;
+            }
             End::Answered(answer) => self.answered(index, &flight, answer, bytes, now),
             End::Premature(answer) => {
                 self.answered(index, &flight, answer, bytes, now);
@@ -93,10 +100,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 self.failed(&flight, class, &words, bytes, now);
             }
             End::Failed(class) => self.failed(&flight, class, "without an answer", bytes, now),
-            End::Returned => {
-                self.recorder.returned(&flight, now);
-                self.schedule.give_back(Due { intended: flight.intended, noticed: flight.noticed });
-            }
+            End::Returned => self.give_back(&flight, now),
         }
         self.go_on(index, now)
     }
@@ -133,7 +137,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     /// Takes note of the answer to a request.
     #[inline]
     fn answered(&mut self, index: u32, flight: &Flight, answer: Answer, bytes: &[u8], now: Nanos) {
-        self.slots[index as usize].answered = true;
+        let slot = &mut self.slots[index as usize];
+        (slot.answered, slot.rested) = (true, false);
         match answer.verdict {
             Ok(body_bytes) => self.recorder.succeeded(flight, now, body_bytes, answer.depth),
             Err(class) => {
@@ -150,6 +155,13 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 });
             }
         }
+    }
+
+    /// Whether a server tells that no request came for too long on a connection that was idle before this window (RFC 9110
+    /// §15.5.9), just when one went out on it.
+    #[inline]
+    fn is_notice_of_idleness(&self, index: u32, answer: &Answer) -> bool {
+        answer.status == REQUEST_TIMEOUT && self.slots[index as usize].rested
     }
 
     /// Sees what the connection can do next: take another request, or end when all is answered.
@@ -181,6 +193,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 self.recorder.unsolicited += 1;
                 self.recorder.sample(P::MALFORMED, bytes, || why);
             }
+            // No request was lost, and the next one has a new connection.
+            Breach::Idle => {}
             Breach::Declined(why) => {
                 self.refusal = why;
                 return Fate::Decline;

@@ -128,3 +128,62 @@ fn the_last_request_of_a_connection_asks_to_close_and_the_connection_lingers() {
     assert_eq!(session.received(0, b"x", Nanos(22)), (1, Fate::Abort));
     assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (1, 0));
 }
+
+/// The notice with which Actix ends a connection on which no request came for five seconds.
+const IDLE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// When a window begins for a connection that has long been made.
+const LATER: Nanos = RESTED_AFTER;
+
+fn begin_again(session: &mut Session<Closed, Http1>) {
+    session.begin(Hours { start: LATER, window: LATER, end: Nanos::MAX }, u64::MAX, LATER);
+}
+
+#[test]
+fn a_connection_that_is_ended_as_idle_is_no_fault_whether_a_request_was_under_way_or_not() {
+    let mut session = session(u32::MAX);
+    assert_eq!(session.received(0, IDLE, Nanos(11)), (IDLE.len(), Fate::Abort));
+    assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (0, 0));
+    for lost in [
+        (|session| session.lose(0, LATER, Loss::Reset)) as fn(&mut Session<Closed, Http1>),
+        |session| session.ended(0, LATER),
+        |session| assert_eq!(session.received(0, IDLE, LATER).1, Fate::Abort),
+    ] {
+        session.vacated(0);
+        session.opened(0, LATER, None);
+        begin_again(&mut session);
+        send_all(&mut session, LATER.0);
+        assert_eq!(session.in_flight(), 3);
+        lost(&mut session);
+        assert_eq!((session.in_flight(), session.recorder.total.failed()), (0, 0));
+    }
+    assert_eq!(session.recorder.repeated, 9);
+    session.vacated(0);
+    session.opened(0, LATER, None);
+    assert!(send_all(&mut session, LATER.0) > 0, "what was given back is sent again");
+    session.received(0, &[OK, OK, OK].concat(), LATER);
+    assert_eq!((session.recorder.total.ok, errors(&session)), (3, Vec::new()));
+}
+
+#[test]
+fn a_connection_was_idle_only_before_a_window_and_until_its_first_answer() {
+    let mut session = session(u32::MAX);
+    send_all(&mut session, 20);
+    session.lose(0, LATER, Loss::Reset);
+    assert_eq!(session.recorder.total.failed(), 3, "it was never left alone");
+    session.vacated(0);
+    session.opened(0, LATER, None);
+    begin_again(&mut session);
+    send_all(&mut session, LATER.0);
+    session.received(0, OK, LATER);
+    session.lose(0, LATER, Loss::Reset);
+    assert_eq!(session.recorder.total.failed(), 5, "it has answered since");
+    session.vacated(0);
+    session.opened(0, LATER, None);
+    begin_again(&mut session);
+    send_all(&mut session, LATER.0);
+    session.received(0, &OK[..9], LATER);
+    session.lose(0, LATER, Loss::Reset);
+    assert_eq!(session.recorder.total.failed(), 8, "an answer had begun");
+    assert_eq!(session.recorder.repeated, 0);
+}
