@@ -462,6 +462,11 @@ impl Entry {
         }
     }
 
+    /// Name of the contender that it is: its own, or that of whom it is the control.
+    pub fn original(&self) -> &str {
+        self.control_of.as_deref().unwrap_or(&self.identity.name)
+    }
+
     /// Why it does not take part, or no longer, in a setting.
     pub fn absence_on(&self, setting: Setting) -> Option<&NotRun> {
         let there = || self.not_run_on.iter().find(|absence| absence.setting() == setting);

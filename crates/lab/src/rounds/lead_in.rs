@@ -11,10 +11,21 @@ use super::warmup::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_ne
 use crate::generator::Generator;
 use crate::log;
 
-/// Slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
-const LOOK_SLICES: usize = 8;
+/// Most slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
+const MOST_LOOK_SLICES: usize = 8;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
+/// Who was warm after so many slices from cold is not looked at: its load after a rest is that long.
+const SLICES_OF_NO_LOOK: usize = 1;
+
+/// Slices of load for a contender that has rested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// It needs so many.
+    Known(usize),
+    /// So many will show what it needs.
+    Look(usize),
+}
 
 impl OngoingRun<'_> {
     /// Load before the turns in a cell: on a workload that is new to this life as much as the first life needed, and more where
@@ -26,8 +37,8 @@ impl OngoingRun<'_> {
         let (needed, settled, is_new) = (slices_needed(known), known.settled, own.is_none());
         let recovery = self.recovery();
         let slices = match is_new {
-            true => needed.max(recovery.unwrap_or(0)).max(self.slices_when_cold()),
-            false => recovery.unwrap_or(LOOK_SLICES),
+            true => needed.max(recovery.known().unwrap_or(0)).max(self.slices_when_cold()),
+            false => recovery.slices(),
         };
         let per_second = self.slices(generator, slices)?;
         if is_new {
@@ -35,7 +46,7 @@ impl OngoingRun<'_> {
             self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
         } else if slices > 0 {
             self.run.lead_ins.push(LeadIn { cell: cell.clone(), per_second });
-            if let Some(found) = self.recovery().filter(|_| recovery.is_none()) {
+            if let (None, Some(found)) = (recovery.known(), self.recovery().known()) {
                 log::recovers(&self.run.contender, found as f64 * WARMUP_SLICE_S);
             }
         }
@@ -61,17 +72,30 @@ impl OngoingRun<'_> {
         first_life.map_or(0, |first_life| slices_when_cold(first_life, &self.run))
     }
 
-    /// Slices of load that the contender needs after a rest, as this life and earlier ones show; `None` while they were not looked
-    /// at often enough.
-    fn recovery(&self) -> Option<usize> {
+    /// Slices of load that the contender gets after a rest, as this life and earlier ones show.
+    fn recovery(&self) -> Recovery {
         let lives: Vec<&Run> = self.server_run.earlier_runs().chain([&self.run]).collect();
         recovery_of(&lives)
     }
 }
 
+impl Recovery {
+    fn known(self) -> Option<usize> {
+        match self {
+            Self::Known(slices) => Some(slices),
+            Self::Look(_) => None,
+        }
+    }
+
+    fn slices(self) -> usize {
+        let (Self::Known(slices) | Self::Look(slices)) = self;
+        slices
+    }
+}
+
 /// What looking at a first life took beyond what later lives get.
 pub(super) fn spared(run: &Run) -> Duration {
-    let needed = recovery_of(&[run]).unwrap_or(LOOK_SLICES);
+    let needed = recovery_of(&[run]).slices();
     let given = run.lead_ins.iter().map(|lead_in| lead_in.per_second.len());
     let slices: usize = given.map(|slices| slices.saturating_sub(needed)).sum();
     Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
@@ -84,24 +108,31 @@ fn slices_when_cold(first_life: &Run, this: &Run) -> usize {
     first_life.warmups.first().filter(|_| is_cold).map_or(0, slices_needed)
 }
 
-/// The slices that the contender of these lives needs after a rest: none where no workload had to warm it up.
-fn recovery_of(lives: &[&Run]) -> Option<usize> {
-    let mut warmups = lives.iter().flat_map(|run| &run.warmups);
-    if warmups.all(|warmup| slices_needed(warmup) == 0) {
-        return Some(0);
+/// What the contender of these lives needs after a rest. A server that rested is not colder than one that has just been started, so a
+/// look is no longer than the longest warm-up of its first life, and what follows it to compare with.
+fn recovery_of(lives: &[&Run]) -> Recovery {
+    let first_life = lives.iter().find(|run| !run.warmups.is_empty());
+    let warmups = first_life.iter().flat_map(|run| &run.warmups);
+    let when_cold = warmups.map(slices_needed).max().unwrap_or(0);
+    if when_cold <= SLICES_OF_NO_LOOK {
+        return Recovery::Known(when_cold);
     }
+    let length = (when_cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES);
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins);
-    let looks =
-        lead_ins.map(|lead_in| lead_in.per_second.as_slice()).filter(|look| look.len() == LOOK_SLICES);
+    let looks = lead_ins.map(|lead_in| lead_in.per_second.as_slice()).filter(|look| look.len() == length);
     let looks: Vec<&[f64]> = looks.take(LOOKS).collect();
-    (looks.len() == LOOKS).then(|| slices_until_recovered(&looks))
+    if looks.len() < LOOKS {
+        return Recovery::Look(length);
+    }
+    Recovery::Known(slices_until_recovered(&looks))
 }
 
-/// Slices after which the rate was what it was in the end. Each look is taken as a share of its own end, because workloads differ in
-/// their rates; the looks' median is judged as a warm-up is. All slices where it still rose in the end.
+/// Slices after which the rate was what it was in the end, of looks of one length. Each is taken as a share of its own end, because
+/// workloads differ in their rates; the looks' median is judged as a warm-up is. All slices where it still rose in the end.
 fn slices_until_recovered(looks: &[&[f64]]) -> usize {
+    let length = looks.iter().map(|look| look.len()).min().unwrap_or(0);
     let share = |look: &[f64], slice: usize| {
-        let end = look[look.len() - SMOOTHED_SLICES..].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
+        let end = look[length - SMOOTHED_SLICES..].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
         if end > 0.0 { look[slice] / end } else { 1.0 }
     };
     let middle = |slice| {
@@ -109,10 +140,10 @@ fn slices_until_recovered(looks: &[&[f64]]) -> usize {
         shares.sort_by(f64::total_cmp);
         shares[shares.len() / 2]
     };
-    let typical: Vec<f64> = (0..LOOK_SLICES).map(middle).collect();
+    let typical: Vec<f64> = (0..length).map(middle).collect();
     match first_at_the_end(&typical) {
-        slice if slice + SMOOTHED_SLICES < LOOK_SLICES => slice,
-        _ => LOOK_SLICES,
+        slice if slice + SMOOTHED_SLICES < length => slice,
+        _ => length,
     }
 }
 
@@ -132,7 +163,7 @@ mod tests {
             rate((slice as f64 + f64::from(step) / f64::from(STEPS)) * WARMUP_SLICE_S)
         };
         let mean = |slice| (0..STEPS).map(|step| at(slice, step)).sum::<f64>() / f64::from(STEPS);
-        (0..LOOK_SLICES)
+        (0..MOST_LOOK_SLICES)
             .map(|slice| best * mean(slice) * (1.0 + noise * chance.random_range(-1.0..1.0)))
             .collect()
     }
@@ -152,46 +183,54 @@ mod tests {
         for seed in 0..200 {
             // Half a second, as long as everybody had it once, is never taken for enough.
             let found = [learnt(step, 0.05, seed), learnt(ramp, 0.05, seed)];
-            assert!(found.iter().all(|slices| (3..=LOOK_SLICES).contains(slices)), "seed {seed}: {found:?}");
+            assert!(
+                found.iter().all(|slices| (3..=MOST_LOOK_SLICES).contains(slices)),
+                "seed {seed}: {found:?}"
+            );
         }
     }
 
     #[test]
     fn who_recovers_at_once_needs_nothing_and_who_never_does_gets_the_longest() {
         assert_eq!(learnt(|_| 1.0, 0.0, 0), 0);
-        assert_eq!(learnt(|t| 1.0 + t, 0.0, 0), LOOK_SLICES);
+        assert_eq!(learnt(|t| 1.0 + t, 0.0, 0), MOST_LOOK_SLICES);
         assert_eq!(learnt(|_| 0.0, 0.0, 0), 0, "nothing was answered");
         let needless = (0..200).filter(|seed| learnt(|_| 1.0, 0.05, *seed) > 2).count();
         assert!(needless < 20, "{needless} of 200 have more than half a second");
     }
 
-    fn life(warmup: &[f64], lead_ins: usize) -> Run {
+    /// A life that was warm after `cold` slices, and was looked at so often.
+    fn life(cold: usize, lead_ins: usize) -> Run {
         let (workload, counted) = ("hello".to_owned(), None);
-        let warmup = Warmup { workload, per_second: warmup.to_vec(), settled: true, counted };
-        let slow: Vec<f64> = (0..LOOK_SLICES).map(|slice| if slice < 5 { 50.0 } else { 100.0 }).collect();
-        let lead_in = LeadIn { cell: Cell::closed("hello".to_owned(), 64), per_second: slow };
+        let slow_until = |slices: usize, all: usize| -> Vec<f64> {
+            (0..all).map(|slice| if slice < slices { 50.0 } else { 100.0 }).collect()
+        };
+        let warmup = Warmup { workload, per_second: slow_until(cold, cold + 6), settled: true, counted };
+        let looked = slow_until(2, (cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES));
+        let lead_in = LeadIn { cell: Cell::closed("hello".to_owned(), 64), per_second: looked };
         Run { warmups: vec![warmup], lead_ins: vec![lead_in; lead_ins], ..Run::default() }
     }
 
     #[test]
     fn a_cold_life_gets_what_the_first_workload_of_the_first_life_took() {
-        let mut first = life(&[10.0, 40.0, 70.0, 90.0, 98.0, 100.0, 101.0], 0);
-        first.warmups.push(Warmup { workload: "json".to_owned(), ..life(&[100.0; 6], 0).warmups.remove(0) });
+        let mut first = life(4, 0);
+        first.warmups.push(Warmup { workload: "json".to_owned(), ..life(0, 0).warmups.remove(0) });
         let cold = Run::default();
         assert_eq!(slices_needed(&first.warmups[1]), 0, "the first workload had warmed it up");
         assert_eq!(slices_when_cold(&first, &cold), 4);
-        assert_eq!(slices_when_cold(&first, &life(&[100.0; 4], 0)), 0, "it is warm by then");
+        assert_eq!(slices_when_cold(&first, &life(0, 0)), 0, "it is warm by then");
         first.warmups[0].settled = false;
-        assert_eq!(slices_when_cold(&first, &cold), 7, "it never settled");
+        assert_eq!(slices_when_cold(&first, &cold), 10, "it never settled");
     }
 
     #[test]
     fn it_is_learnt_from_three_looks_over_all_lives_and_only_of_who_had_to_be_warmed_up() {
-        let (slow, quick) = ([50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0], [100.0; 6]);
-        assert_eq!(recovery_of(&[&life(&quick, 0)]), Some(0), "it was warm at once");
-        assert_eq!(recovery_of(&[&life(&slow, 2)]), None);
-        assert_eq!(recovery_of(&[&life(&slow, 2), &life(&slow, 1)]), Some(5));
-        assert_eq!(spared(&life(&slow, 3)), Duration::from_secs_f64(3.0 * 3.0 * WARMUP_SLICE_S));
-        assert_eq!(spared(&life(&slow, 2)), Duration::ZERO, "later lives may look as well");
+        assert_eq!(recovery_of(&[&life(0, 0)]), Recovery::Known(0), "it was warm at once");
+        assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(1), "nothing shorter is to be found");
+        assert_eq!(recovery_of(&[&life(4, 2)]), Recovery::Look(6));
+        assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(2));
+        assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_LOOK_SLICES), "two seconds are enough");
+        assert_eq!(spared(&life(4, 3)), Duration::from_secs_f64(3.0 * 4.0 * WARMUP_SLICE_S));
+        assert_eq!(spared(&life(4, 2)), Duration::ZERO, "later lives may look as well");
     }
 }

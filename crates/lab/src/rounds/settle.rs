@@ -26,20 +26,27 @@ impl Settles {
         self.learnt.get(&(contender.to_owned(), cell.clone())).copied().unwrap_or(self.least)
     }
 
-    /// Learns from all turns so far. Controls share what is known of either.
+    /// Learns from all turns so far. A contender and its control share what is known of either.
     pub(super) fn learn(&mut self, record: &Record) {
+        let originals: BTreeMap<&str, &str> =
+            record.contenders.iter().map(|entry| (entry.identity.name.as_str(), entry.original())).collect();
         let mut turns: BTreeMap<(&str, &Cell), Vec<&Turn>> = BTreeMap::new();
         for run in record.rounds.iter().flat_map(|round| &round.runs) {
+            let Some(original) = originals.get(run.contender.as_str()) else { continue };
             for window in &run.cells {
-                turns.entry((&run.contender, &window.cell)).or_default().extend(&window.turns);
+                turns.entry((original, &window.cell)).or_default().extend(&window.turns);
             }
         }
-        for ((contender, cell), turns) in turns {
-            let (before, settle) = (self.of(contender, cell), settle_of(&turns, self.least));
-            if settle != before {
-                log::settles(contender, cell, before, settle);
+        for ((of, cell), turns) in turns {
+            let settle = settle_of(&turns, self.least);
+            for contender in originals.iter().filter(|(_, original)| **original == of).map(|(name, _)| *name)
+            {
+                let before = self.of(contender, cell);
+                if settle != before {
+                    log::settles(contender, cell, before, settle);
+                }
+                self.learnt.insert((contender.to_owned(), cell.clone()), settle);
             }
-            self.learnt.insert((contender.to_owned(), cell.clone()), settle);
         }
     }
 }

@@ -18,8 +18,15 @@ use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
 /// Length of one slice of the warm-up, in seconds.
 pub(super) const WARMUP_SLICE_S: f64 = 0.25;
-/// A rate that is this much higher than it was a second before shows that the server is still warming up.
+/// A rate that is this much higher than it was a second before shows that the server is still warming up, where slices do not vary.
 const WARMUP_GAIN: f64 = 1.03;
+/// Where they do, a gain must stand out from that by so many of its own standard errors: one in fifteen does by chance.
+const STANDARD_ERRORS: f64 = 1.5;
+/// A gain above this is none of chance: slices of a machine that is fit to measure do not vary so much, and of a few slices the
+/// variation is not well known.
+const MOST_BY_CHANCE: f64 = 1.15;
+/// A quarter of normal numbers with a standard deviation of 1 are no further from 0.
+const QUARTILE_OF_NORMAL: f64 = 0.3186;
 /// Slices whose mean is compared: one alone is too noisy.
 pub(super) const SMOOTHED_SLICES: usize = 2;
 /// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
@@ -112,18 +119,24 @@ impl ServerRun<'_> {
         Ok(())
     }
 
-    /// How the same contender, or the one that it is a control of, was warmed up in an earlier life of this run.
+    /// How the same contender, or its control, was warmed up in an earlier life of this run.
     pub(super) fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
         self.earlier_runs().find_map(|run| run.warmups.iter().find(|warmup| warmup.workload == workload))
     }
 
-    /// The earlier lives of the same contender, or of the one that it is a control of, in the same setting.
+    /// The earlier lives of the same contender and of its control, in the same setting: what both get follows from the same lives, or
+    /// they would not be alike.
     pub(super) fn earlier_runs(&self) -> impl Iterator<Item = &Run> {
-        let original = self.entry.control_of.as_ref();
-        self.record.rounds.iter().flat_map(|round| &round.runs).filter(move |run| {
-            let is_own = run.contender == self.subject.identity.name || Some(&run.contender) == original;
-            is_own && run.setting() == self.setting && run.failure.is_none()
-        })
+        let original = self.entry.original();
+        let is_own = move |run: &Run| {
+            let entry = self.record.contenders.iter().find(|entry| entry.identity.name == run.contender);
+            entry.is_some_and(|entry| entry.original() == original)
+        };
+        self.record
+            .rounds
+            .iter()
+            .flat_map(|round| &round.runs)
+            .filter(move |run| is_own(run) && run.setting() == self.setting && run.failure.is_none())
     }
 
     /// Length of the slice in which system calls are counted, in seconds: where windows are shorter, as long as those.
@@ -148,14 +161,31 @@ pub(super) fn spared(warmup: &Warmup) -> Duration {
     Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
 }
 
-/// Whether the rate over the latest slices is no longer higher than it was a second earlier.
+/// Whether the rate over the latest slices is no longer higher than it was a second earlier, as far as slices can tell.
 fn has_settled(per_second: &[f64]) -> bool {
     let mean = |to: usize| {
         let slices = &per_second[to - SMOOTHED_SLICES..to];
         slices.iter().sum::<f64>() / SMOOTHED_SLICES as f64
     };
     let n = per_second.len();
-    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * WARMUP_GAIN
+    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * gain_that_shows(per_second)
+}
+
+/// The least ratio of two means of slices that is a gain and no chance.
+fn gain_that_shows(slices: &[f64]) -> f64 {
+    // The variance of the difference of two means of two slices is that of one slice.
+    let standard_error = variation(slices) * (2.0 / SMOOTHED_SLICES as f64).sqrt();
+    (STANDARD_ERRORS * standard_error).exp().clamp(WARMUP_GAIN, MOST_BY_CHANCE)
+}
+
+/// The standard deviation of the logarithms of slices about whatever smooth course they take: second differences know nothing of a
+/// steady rise, and the quarter of them that is smallest nothing of its beginning.
+fn variation(slices: &[f64]) -> f64 {
+    let logs: Vec<f64> = slices.iter().map(|rate| rate.max(1.0).ln()).collect();
+    let mut bends: Vec<f64> = logs.windows(3).map(|of| (of[0] - 2.0 * of[1] + of[2]).abs()).collect();
+    bends.sort_by(f64::total_cmp);
+    // The variance of 1, −2, 1 times independent numbers is six times theirs.
+    bends.get(bends.len() / 4).map_or(0.0, |quartile| quartile / 6.0_f64.sqrt() / QUARTILE_OF_NORMAL)
 }
 
 /// Slices before the rate was what it was in the end: as much load later lives get. All of them where it never settled.
@@ -169,12 +199,15 @@ pub(super) fn first_at_the_end(slices: &[f64]) -> usize {
     let mean =
         |from: usize| slices[from..from + SMOOTHED_SLICES].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
     let last = slices.len() - SMOOTHED_SLICES;
-    let end = mean(last);
-    (0..last).find(|&from| mean(from) * WARMUP_GAIN >= end).unwrap_or(last)
+    let (end, gain) = (mean(last), gain_that_shows(slices));
+    (0..last).find(|&from| mean(from) * gain >= end).unwrap_or(last)
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
     #[test]
@@ -187,6 +220,33 @@ mod tests {
         assert!(!has_settled(&slow(10.0, 8)), "71 % of its speed");
         assert!(has_settled(&slow(0.1, 8)));
         assert!(has_settled(&slow(10.0, 200)));
+    }
+
+    /// After how many slices a server is taken for warm, of 40 at most, whose rate is `rate(t)` after `t` seconds of load and whose
+    /// slices vary by a tenth.
+    fn slices_until_warm(rate: impl Fn(f64) -> f64, seed: u64) -> usize {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        let mut slices = Vec::new();
+        while slices.len() < 40 && !has_settled(&slices) {
+            let noise: f64 = (0..12).map(|_| chance.random_range(-0.5..0.5)).sum();
+            slices.push(1e5 * rate(slices.len() as f64 * WARMUP_SLICE_S) * (0.1 * noise).exp());
+        }
+        slices.len()
+    }
+
+    #[test]
+    fn chance_is_taken_for_no_gain_and_a_gain_for_no_chance() {
+        let flat: Vec<usize> = (0..400).map(|seed| slices_until_warm(|_| 1.0, seed)).collect();
+        let at_once = flat.iter().filter(|slices| **slices == SMOOTHED_SLICES + SLICES_BACK).count();
+        assert!(at_once > 320, "{at_once} of 400 are warm at once");
+        assert!(flat.iter().all(|slices| *slices < 20), "{:?}", flat.iter().max());
+        let compiled = |t: f64| if t < 1.0 { 0.3 } else { 1.0 };
+        let growing = |t: f64| 0.25 + 0.75 * (t / 3.0).min(1.0);
+        let early = |rate: &dyn Fn(f64) -> f64, least: usize| {
+            (0..400).filter(|seed| slices_until_warm(rate, *seed) < least).count()
+        };
+        let too_early = [early(&compiled, 7), early(&growing, 9)];
+        assert!(too_early[0] == 0 && too_early[1] < 8, "{too_early:?} of 400");
     }
 
     #[test]
