@@ -105,22 +105,30 @@ fn later_lives_are_warmed_up_just_before_their_turns() {
     assert!(before_turns(0, "warming").0 > 0, "it rested while the other was warmed up");
     let first = record.rounds[0].runs.iter().find(|run| run.contender == "warming").expect("lived");
     let looks: Vec<usize> = first.lead_ins.iter().map(|lead_in| lead_in.per_second.len()).collect();
-    assert_eq!(looks, [8], "two seconds show how long it takes after a rest");
-    assert!(needed_warming_up(first), "it began at a quarter of its speed: {:?}", first.warmups);
+    assert!(
+        matches!(looks[..], [4..=8]),
+        "half a second beyond its first warm-up shows how long it takes after a rest: {looks:?}"
+    );
     for run in &record.rounds[0].runs {
         let (answers, slices) = before_turns(1, &run.contender);
-        assert_eq!(slices > 0, needed_warming_up(run), "{slices} slices after {:?}", run.warmups);
+        let gain = gain_in_warmup(run);
+        assert!(gain < 1.15 || slices > 0, "no slices after {:?}", run.warmups);
+        assert!(
+            gain > 1.0 || !run.warmups[0].settled || slices == 0,
+            "{slices} slices after {:?}",
+            run.warmups
+        );
         assert_eq!(answers > 0, slices > 0, "{answers} answers in {slices} slices");
     }
+    assert!(gain_in_warmup(first) > 1.15, "it began at a quarter of its speed: {:?}", first.warmups);
 }
 
-/// Whether a life's load began slower than it ended, as a busy machine makes it for any server.
-fn needed_warming_up(run: &Run) -> bool {
-    let warmup = &run.warmups[0];
-    let rates = &warmup.per_second;
+/// By how much a life's load ended faster than it began, as a busy machine makes it for any server.
+fn gain_in_warmup(run: &Run) -> f64 {
+    let rates = &run.warmups[0].per_second;
     let began: f64 = rates[..2].iter().sum();
     let ended: f64 = rates[rates.len() - 2..].iter().sum();
-    !warmup.settled || began * 1.03 < ended
+    ended / began
 }
 
 /// Programmed servers that cannot live at once; `limit` is a third, in every group of them.

@@ -80,7 +80,7 @@ pub(crate) struct Supplied {
 /// The database itself. Dropping the last of these stops it.
 enum Holding {
     Tables(Arc<Mutex<Database>>),
-    Documents(DocumentStore),
+    Documents(Box<DocumentStore>),
 }
 
 /// How servers reach a database, and how it is observed.
@@ -139,9 +139,8 @@ impl Holding {
             Source::Beside(url) => Database::beside(url, order).map(tables),
             Source::Watched(url) => Database::watched(url).map(tables),
             Source::Private(place) => Database::start(&placed(&place.cpus)).map(tables),
-            Source::Program(_, program, place) => {
-                DocumentStore::start(program, &placed(&place.cpus)).map(Self::Documents)
-            }
+            Source::Program(_, program, place) => DocumentStore::start(program, &placed(&place.cpus))
+                .map(|store| Self::Documents(Box::new(store))),
         }
     }
 

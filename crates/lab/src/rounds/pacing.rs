@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use assay_model::record::Run;
+use assay_model::units::Nanos;
 use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
 
 use super::Runner;
@@ -11,6 +12,9 @@ use super::carousel::Pace;
 use super::{lead_in, warmup};
 use crate::error::LabError;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, turns_of};
+
+/// Starting a generator for a warm-up and making its connections takes less.
+const MOST_STARTING: Duration = Duration::from_secs(1);
 
 /// What is decided so far.
 pub(super) struct Pacing {
@@ -106,7 +110,7 @@ impl Runner<'_> {
         let Some(round) = self.record.rounds.last() else { return length };
         let besides = length.saturating_sub(time_in_turns(round).into());
         match (self.rounds_done(), before) {
-            (1, _) => besides.saturating_sub(round.runs.iter().map(spared_of).sum()),
+            (1, _) => besides.saturating_sub(spared(&round.runs)),
             (3.., Some(before)) => before.max(besides),
             _ => besides,
         }
@@ -130,7 +134,52 @@ impl Runner<'_> {
     }
 }
 
-/// Load of a first life that later ones do not get.
-fn spared_of(run: &Run) -> Duration {
-    run.warmups.iter().map(warmup::spared).sum::<Duration>() + lead_in::spared(run)
+/// What first lives took that later ones do not, where they were started one after the other: the time of a warm-up from the moment at
+/// which its server was ready, with generators that were started for it alone, less the load that later lives get in its place.
+fn spared(runs: &[Run]) -> Duration {
+    let begins = runs.iter().skip(1).map(|next| Some(next.offset_ns)).chain([None]);
+    runs.iter().zip(begins).map(|(run, next)| spared_of(run, next) + lead_in::spared(run)).sum()
+}
+
+/// What warming up took beyond what a later life gets; `next` is when the life after it began.
+fn spared_of(run: &Run, next: Option<Nanos>) -> Duration {
+    let slices: Duration = run.warmups.iter().map(warmup::spared).sum();
+    let load: Duration = run.warmups.iter().map(warmup::given).sum();
+    let ready = run.offset_ns + run.startup_ns;
+    let took = next.map_or(load, |next| Duration::from_nanos((next - ready).0));
+    // The next one may belong to another group, which begins when this one has been measured.
+    let starting =
+        took.saturating_sub(load).min(MOST_STARTING * u32::try_from(run.warmups.len()).unwrap_or(u32::MAX));
+    slices + starting
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::record::Warmup;
+
+    use super::*;
+
+    /// A life that began so late, and was warm after a quarter of a second on both of its workloads.
+    fn life(offset_s: f64) -> Run {
+        let per_second = vec![80.0, 100.0, 100.0, 100.0, 100.0, 100.0];
+        let warmup = Warmup { workload: "json".to_owned(), per_second, settled: true, counted: None };
+        Run {
+            offset_ns: Nanos::from_secs_f64(offset_s),
+            startup_ns: Nanos::from_secs_f64(0.5),
+            warmups: vec![warmup.clone(), Warmup { workload: "hello".to_owned(), ..warmup }],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn later_rounds_have_neither_the_load_nor_the_generators_of_first_warm_ups() {
+        let load = 2.0 * 6.0 * 0.25;
+        let later = 2.0 * 0.25;
+        let alone = spared(&[life(0.0)]).as_secs_f64();
+        assert!((alone - (load - later)).abs() < 1e-6, "{alone}");
+        let followed = spared_of(&life(0.0), Some(Nanos::from_secs_f64(0.5 + load + 0.8))).as_secs_f64();
+        assert!((followed - (load - later + 0.8)).abs() < 1e-6, "{followed}");
+        let other_group = spared_of(&life(0.0), Some(Nanos::from_secs_f64(60.0))).as_secs_f64();
+        assert!(other_group <= load + 2.0 * MOST_STARTING.as_secs_f64(), "{other_group}");
+    }
 }

@@ -154,11 +154,15 @@ impl ServerRun<'_> {
     }
 }
 
-/// What a first life's warm-up took that a later one's does not.
-pub(super) fn spared(warmup: &Warmup) -> Duration {
-    let counted = usize::from(warmup.counted.is_some());
-    let slices = warmup.per_second.len() - slices_needed(warmup) + counted;
+/// Load of a first life's warm-up.
+pub(super) fn given(warmup: &Warmup) -> Duration {
+    let slices = warmup.per_second.len() + usize::from(warmup.counted.is_some());
     Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+}
+
+/// What of it a later life does not get.
+pub(super) fn spared(warmup: &Warmup) -> Duration {
+    given(warmup) - Duration::from_secs_f64(slices_needed(warmup) as f64 * WARMUP_SLICE_S)
 }
 
 /// Whether the rate over the latest slices is no longer higher than it was a second earlier, as far as slices can tell.

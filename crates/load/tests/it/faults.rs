@@ -162,7 +162,7 @@ fn bytes_that_nobody_asked_for() {
             for (number, stream) in listener.incoming().enumerate() {
                 let Ok(mut stream) = stream else { return };
                 if number == 0 {
-                    stream.write_all(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n").unwrap();
+                    stream.write_all(b"HTTP/1.1 503 Not Yet\r\nContent-Length: 0\r\n\r\n").unwrap();
                 }
                 std::thread::spawn(move || {
                     while stream.read(&mut [0; 1024]).is_ok_and(|n| n > 0) {
