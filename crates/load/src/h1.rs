@@ -295,8 +295,6 @@ impl Line for Pipeline {
     }
 }
 
-/// Kinds beyond 64 share bits: then a first response may be recognised by its template without having been parsed once on
-/// this very connection.
 /// What bytes are that came on a connection with nothing in flight: a server may say, unasked, that nothing came for too long (RFC
 /// 9110 §15.5.9), and ends the connection then.
 #[cold]
@@ -309,6 +307,8 @@ fn unasked(input: &[u8]) -> Breach {
     Breach::Unsolicited(Malformed::Unsolicited.to_string())
 }
 
+/// Kinds beyond 64 share bits: then a first response may be recognised by its template without having been parsed once on
+/// this very connection.
 fn kind_bit(kind: u32) -> u64 {
     1 << (kind % 64)
 }

@@ -135,8 +135,12 @@ const IDLE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconne
 /// When a window begins for a connection that has long been made.
 const LATER: Nanos = RESTED_AFTER;
 
-fn begin_again(session: &mut Session<Closed, Http1>) {
+/// A window on another connection, which has long been made, with all requests that it takes.
+fn ask_after_a_rest(session: &mut Session<Closed, Http1>) {
+    session.vacated(0);
+    session.opened(0, LATER, None);
     session.begin(Hours { start: LATER, window: LATER, end: Nanos::MAX }, u64::MAX, LATER);
+    send_all(session, LATER.0);
 }
 
 #[test]
@@ -149,10 +153,7 @@ fn a_connection_that_is_ended_as_idle_is_no_fault_whether_a_request_was_under_wa
         |session| session.ended(0, LATER),
         |session| assert_eq!(session.received(0, IDLE, LATER).1, Fate::Abort),
     ] {
-        session.vacated(0);
-        session.opened(0, LATER, None);
-        begin_again(&mut session);
-        send_all(&mut session, LATER.0);
+        ask_after_a_rest(&mut session);
         assert_eq!(session.in_flight(), 3);
         lost(&mut session);
         assert_eq!((session.in_flight(), session.recorder.total.failed()), (0, 0));
@@ -171,17 +172,11 @@ fn a_connection_was_idle_only_before_a_window_and_until_its_first_answer() {
     send_all(&mut session, 20);
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 3, "it was never left alone");
-    session.vacated(0);
-    session.opened(0, LATER, None);
-    begin_again(&mut session);
-    send_all(&mut session, LATER.0);
+    ask_after_a_rest(&mut session);
     session.received(0, OK, LATER);
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 5, "it has answered since");
-    session.vacated(0);
-    session.opened(0, LATER, None);
-    begin_again(&mut session);
-    send_all(&mut session, LATER.0);
+    ask_after_a_rest(&mut session);
     session.received(0, &OK[..9], LATER);
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 8, "an answer had begun");
