@@ -1026,9 +1026,9 @@ export interface Head {
    */
   leaders: string[];
   /**
-   * Smallest difference that is called one, as a share (0.01 is 1 %).
+   * The smallest difference that is called one, in words; absent where figures were imported.
    */
-  margin: number;
+  margin_in_words: string | null;
   /**
    * How far a contender seemed to differ from itself; absent when none took part twice.
    */

@@ -28,8 +28,7 @@ use args::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| output::usage(&error));
-    let exit = match run(arguments.command).and_then(|exit| output::unwritten().map(|()| exit)) {
+    let exit = match run(command()).and_then(|exit| output::unwritten().map(|()| exit)) {
         Ok(exit) => exit,
         Err(failure) => {
             output::error(&failure);
@@ -37,6 +36,16 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(exit.code())
+}
+
+/// What the arguments ask for. Three supervisors are started with each server and each generator, so theirs are read without building
+/// the description of all commands.
+fn command() -> Command {
+    let mut words = std::env::args_os().skip(1);
+    match words.next() {
+        Some(first) if first == "supervise" => Command::Supervise { rest: words.collect() },
+        _ => Arguments::try_parse().unwrap_or_else(|error| output::usage(&error)).command,
+    }
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {

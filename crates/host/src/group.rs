@@ -70,6 +70,12 @@ impl Group {
         all
     }
 
+    /// Whether the kernel keeps it from having more tasks than some number.
+    pub fn is_bounded(&self) -> bool {
+        let bound = |folder: &PathBuf| Tree::at(folder).read("pids.max");
+        self.folders.iter().filter_map(bound).any(|bound| bound.trim().parse::<u64>().is_ok())
+    }
+
     /// Has the kernel end all members at once, also those that are being forked; returns whether it can.
     pub fn kill(&self) -> bool {
         let killed = self.folders.iter().filter(|folder| write(&folder.join("cgroup.kill"), "1").is_ok());

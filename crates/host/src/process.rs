@@ -87,6 +87,14 @@ pub(crate) fn scan() -> Vec<Process> {
     all
 }
 
+/// The ids of all processes that can be seen, ascending.
+pub(crate) fn ids() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut ids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    ids
+}
+
 /// The ids of `root` and of all below it.
 fn tree(all: &[Process], root: u32) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

@@ -65,6 +65,24 @@ fn stopping_leaves_nobody() {
 }
 
 #[test]
+fn those_that_begin_together_run_and_leave_nobody() {
+    let folders = [folder(), folder()];
+    let begin = |folder: &TempDir| {
+        let options = options(folder, "sh -c ': MARK; echo here; sleep 1000; :' & wait");
+        Supervised::begin(&testkit(), &options, Path::new("/"), []).expect("begun")
+    };
+    let [mut awaited, dropped] = [0, 1].map(|number| begin(&folders[number]));
+    assert_eq!((awaited.pid(), dropped.pid()), (0, 0), "nobody has waited for it");
+    eventually("both run", || folders.iter().all(|folder| log(folder).contains(&"here".to_owned())));
+    awaited.await_start().expect("started");
+    assert!(assay_host::process::find(awaited.pid()).is_some());
+    drop(dropped);
+    assert_eq!(processes_with(&mark(&folders[1])), Vec::<String>::new());
+    assert!(awaited.stop());
+    assert_eq!(processes_with(&mark(&folders[0])), Vec::<String>::new());
+}
+
+#[test]
 fn dropping_and_killing_leave_nobody() {
     let folder = folder();
     drop(family(&folder));

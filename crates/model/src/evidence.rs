@@ -5,6 +5,7 @@ mod answers;
 mod bottleneck;
 mod differences;
 mod generators;
+mod part;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -25,24 +26,9 @@ pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
 pub use differences::{Difference, Foreign};
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
+pub use part::Part;
 pub use withheld::Withheld;
 pub(crate) use withheld::with_sentences;
-
-/// So many of so many: windows, runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
-    /// Those in question.
-    pub hits: u64,
-    /// All.
-    pub of: u64,
-}
-
-impl Part {
-    /// `hits` of `of`.
-    pub fn new(hits: usize, of: usize) -> Self {
-        Self { hits: hits as u64, of: of as u64 }
-    }
-}
 
 /// What a rule found: the figures that decide it, of whichever kind the rule looks at. Shares are from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -246,8 +232,11 @@ pub enum Evidence {
     Taken {
         /// Share of the worst window.
         share: f64,
-        /// Windows that are void for it.
+        /// Windows that are void for it as a whole.
         void: Part,
+        /// Turns whose rates do not count for it; absent where none tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<Part>,
     },
     /// The generator's waiting for its CPUs, over several windows.
     GeneratorWaited {
@@ -255,8 +244,11 @@ pub enum Evidence {
         share: f64,
         /// Windows in which it was noticeable.
         noticeable: Part,
-        /// Windows that are void for it.
+        /// Windows that are void for it as a whole.
         void: u64,
+        /// Turns whose rates do not count for it; absent where none tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<Part>,
         /// What the generator says itself of its worst window, where it objects.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         own: Option<Box<Evidence>>,

@@ -61,6 +61,7 @@ pub mod stats_page;
 pub mod template;
 pub mod throttled;
 pub mod tls;
+pub mod turn;
 pub mod units;
 pub mod upstream;
 pub mod usage;

@@ -1,6 +1,6 @@
 //! The evidence of a run: `runs/ID/record.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,7 @@ pub use crate::identity::Origin;
 pub use crate::not_run::{NotRun, NotRunOn, Stage};
 pub use crate::program::Program;
 pub use crate::throttled::Throttled;
+pub use crate::turn::{MAX_GENERATOR_DELAY_SHARE, MAX_OTHER_SHARE, MAX_STEAL_SHARE, TimeTaken, Turn};
 pub use crate::warmup::{LeadIn, Warmup};
 
 /// Name and version of the format of [`Record`].
@@ -350,29 +351,6 @@ pub struct DuetTurn {
     pub server_cpu_ns: Option<Nanos>,
 }
 
-/// One of the short windows in which the servers of a round take turns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Turn {
-    /// The number of the rotation over all servers, from 0.
-    pub rotation: u32,
-    /// Its place in the rotation, from 0.
-    pub place: u32,
-    /// When it began, after the start of the whole run.
-    pub offset_ns: Nanos,
-    /// Load that its server had behind it in this life when it began.
-    #[serde(default)]
-    pub loaded_ns: Nanos,
-    /// What the generator saw.
-    #[serde(flatten)]
-    pub load: LoadTurn,
-    /// CPU time of the server's processes from just before its load to just after it; absent where it could not be observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_cpu_ns: Option<Nanos>,
-    /// How fast the CPUs of server and generator were beside it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speed: Option<WindowSpeed>,
-}
-
 /// What a database used during a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseUsage {
@@ -383,17 +361,8 @@ pub struct DatabaseUsage {
     pub beside_generator: bool,
 }
 
-/// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
-/// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
-pub const MAX_STEAL_SHARE: f64 = 0.1;
-
-/// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
-pub const MAX_OTHER_SHARE: f64 = 0.1;
-
-/// Share of a window for which the generator's threads may have waited for a CPU before the window is void, 0 to 1. Above
-/// a tenth of this the contender carries a warning. Each thread has a CPU of its own, so whoever made it wait was somebody
-/// else; kernel threads take a few thousandths even on a quiet machine.
-pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
+/// What others may take, of a window or of a turn ([`TimeTaken`]).
+const TAKEN: [Rule; 3] = [Rule::Steal, Rule::OtherPrograms, Rule::GeneratorDisturbed];
 
 /// Time that a thread taken off its CPU waits at least until it is back, in nanoseconds: the slice of the one that came in
 /// its place (kernel: `base_slice_ns`, 0.7 ms and more by number of CPUs). For kernels that do not count the waiting.
@@ -495,6 +464,21 @@ impl Measurement {
             if !broken.contains(&rule) {
                 broken.push(rule);
             }
+        }
+        broken
+    }
+
+    /// The rules for which its throughput must not be used. What others took from a window that is made of turns, they took from some of
+    /// these: those are left out, and the rest counts unless it is less than half.
+    pub fn rate_void_rules(&self) -> Vec<Rule> {
+        let mut broken = self.void_rules();
+        if self.turns.is_empty() || self.turns.iter().any(|turn| turn.taken.is_none()) {
+            return broken;
+        }
+        broken.retain(|rule| !TAKEN.contains(rule));
+        if self.turns.iter().filter(|turn| turn.is_void()).count() * 2 > self.turns.len() {
+            let by_turns = self.turns.iter().filter_map(|turn| turn.taken).flat_map(TimeTaken::void_rules);
+            broken.extend(by_turns.collect::<BTreeSet<Rule>>());
         }
         broken
     }

@@ -25,7 +25,7 @@ pub struct Verdict {
     pub trust: Vec<Check>,
     /// Rounds that count.
     pub rounds: u32,
-    /// Smallest difference that is called one, as a share (0.01 is 1 %).
+    /// Smallest difference that is called one, as a share (0.01 is 1 %): the greatest of all cells ([`CellVerdict::margin`]).
     pub margin: f64,
     /// How far a contender seemed to differ from itself; absent when none took part twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -350,6 +350,10 @@ pub struct CellVerdict {
     pub standings: Vec<Standing>,
     /// Every pair of ranked contenders, the faster one first.
     pub pairs: Vec<Pair>,
+    /// Smallest difference that is called one in this cell, as a share: more than elsewhere only where the A/A control differs from
+    /// itself.
+    #[serde(default)]
+    pub margin: f64,
     /// Smallest difference that a typical pair would have shown with a chance of 80 %, as a share (0.04 is 4 %); absent where
     /// that is nothing useful.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -105,7 +105,7 @@ fn judge(record: &Record, verdict: &mut Verdict) {
     let cell = |cell| {
         let standings: Vec<Standing> = (0..CONTENDERS).map(|i| standing(&model, i)).collect();
         let pairs = (0..CONTENDERS).flat_map(|i| (i + 1..CONTENDERS).map(move |j| pair(i, j))).collect();
-        assay_model::verdict::CellVerdict { cell, standings, pairs, detectable: None }
+        assay_model::verdict::CellVerdict { cell, standings, pairs, margin: 0.01, detectable: None }
     };
     verdict.rounds = ROUNDS;
     verdict.cells = record.experiment.cells().into_iter().map(cell).collect();

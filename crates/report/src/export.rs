@@ -79,9 +79,9 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         return out;
     }
     let facts = format!(
-        "{} rounds, differences under {} count as none; assay {}, seed {}",
+        "{} rounds, {}; assay {}, seed {}",
         verdict.rounds,
-        format::percent(verdict.margin),
+        notes::margin_in_words(verdict).unwrap_or_default(),
         record.assay.version,
         record.seed
     );

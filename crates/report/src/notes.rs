@@ -16,6 +16,7 @@ use assay_model::setting::Setting;
 use assay_model::verdict::{
     Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Standing, Timing, Verdict,
 };
+use assay_stats::tiers::LEAST_MARGIN;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -247,13 +248,34 @@ pub(crate) fn cell_title(cell: &Cell) -> String {
     format!("{}, {}{network}{protocol}", cell.workload, cell.connections_in_words())
 }
 
+/// The smallest difference that is called one; nothing where figures were imported, which are not compared at all.
+pub(crate) fn margin_in_words(verdict: &Verdict) -> Option<String> {
+    let margins = || verdict.cells.iter().map(|cell| cell.margin);
+    let least = margins().reduce(f64::min).unwrap_or(verdict.margin);
+    let more = margins().filter(|margin| *margin > least).count();
+    let in_some = match more {
+        0 => String::new(),
+        more => format!(
+            ", but up to {} in {more} of {} tables, where the A/A control differs from itself",
+            format::percent(verdict.margin),
+            verdict.cells.len()
+        ),
+    };
+    (verdict.margin > 0.0).then(|| format!("{}{in_some}", margin_of_all(least)))
+}
+
+/// The smallest difference that is called one everywhere.
+pub(crate) fn margin_of_all(margin: f64) -> String {
+    format!("differences under {} count as none", format::percent(margin))
+}
+
 /// What the time went into.
 pub(crate) fn timing_in_words(timing: &Timing) -> String {
     format!("{} of the rounds' time was measured", format::percent(timing.measured_share))
 }
 
-/// What stands under a table: which difference its pairs could have shown, and how old servers were where that matters to
-/// one of them.
+/// What stands under a table: which difference its pairs could have shown, which one counts as none where that is a greater one than
+/// usual, and how old servers were where that matters to one of them.
 pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
     let power =
         cell.detectable.map(|least| format!("could show differences from {}", format::percent(least)));
@@ -263,7 +285,10 @@ pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
     };
     let ages =
         cell.standings.iter().filter(|standing| matters(standing)).filter_map(|standing| standing.ages);
-    power.into_iter().chain(ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages))).collect()
+    let is_wide = cell.margin > LEAST_MARGIN;
+    let margin = is_wide.then(|| format!("here {}", margin_of_all(cell.margin)));
+    let ages = ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages));
+    power.into_iter().chain(margin).chain(ages).collect()
 }
 
 /// How much is asked for, behind "at": `capacity`, `the common rate`, else as people write it.
@@ -412,6 +437,26 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_the_control_differs_from_itself_a_greater_margin_is_told() {
+        let record = assay_verdict::testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]);
+        let mut verdict = assay_verdict::judge(&record).expect("readable");
+        assert_eq!(margin_in_words(&verdict).as_deref(), Some("differences under 1.0 % count as none"));
+        let usual = footnotes(&verdict.cells[0]);
+        let wide = CellVerdict { margin: 0.042, ..verdict.cells[0].clone() };
+        let note = "here differences under 4.2 % count as none".to_owned();
+        assert!(footnotes(&wide).contains(&note) && !usual.contains(&note));
+        (verdict.margin, verdict.cells) = (0.042, vec![verdict.cells[0].clone(), wide]);
+        assert_eq!(
+            margin_in_words(&verdict).as_deref(),
+            Some(
+                "differences under 1.0 % count as none, but up to 4.2 % in 1 of 2 tables, where the A/A control differs from itself"
+            )
+        );
+        verdict.margin = 0.0;
+        assert_eq!(margin_in_words(&verdict), None, "figures that were imported are not compared");
+    }
 
     #[test]
     fn a_network_is_told_with_what_its_tcp_does_about_losses() {

@@ -15,7 +15,8 @@ use super::window::Evidence;
 pub(crate) fn judge_cell(evidence: &Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> CellVerdict {
     let samples = samples(evidence, cell);
     let standings = standings(evidence, tables, cell, &samples);
-    let mut verdict = CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), detectable: None };
+    let (pairs, margin) = (Vec::new(), tables.margin(cell));
+    let mut verdict = CellVerdict { cell: cell.clone(), standings, pairs, margin, detectable: None };
     let is_limit =
         |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.identity.name == name);
     headroom::withhold_the_bunched(&mut verdict, is_limit);

@@ -51,7 +51,7 @@ fn trust(imported: &Imported) -> Vec<Check> {
 fn judge_cell(evidence: &Evidence<'_>, cell: &Cell) -> CellVerdict {
     let mut standings: Vec<Standing> = samples(evidence, cell).iter().map(standing).collect();
     standings.sort_by(fastest_first);
-    CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), detectable: None }
+    CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), margin: 0.0, detectable: None }
 }
 
 fn standing(sample: &Sample<'_>) -> Standing {

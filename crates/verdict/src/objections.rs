@@ -90,9 +90,9 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
     found
 }
 
-/// The rules for which windows of a contender do not count, each once.
+/// The rules for which the throughput of windows of a contender does not count, each once.
 pub(crate) fn broken_rules(sample: &Sample<'_>) -> Vec<Rule> {
-    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::void_rules).collect();
+    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::rate_void_rules).collect();
     let mut rules: Vec<Rule> = broken.into_iter().collect();
     rules.sort_unstable_by_key(|rule| rule.name());
     rules

@@ -102,7 +102,7 @@ impl<'r> Sample<'r> {
         self.windows.iter().copied().flatten().map(|window| window.measured)
     }
 
-    /// The windows that count: measured, and not void.
+    /// The windows that count as a whole: measured, and not void.
     pub(crate) fn counting(&self) -> impl Iterator<Item = &'r Measurement> {
         self.measured().filter(|window| window.void_rules().is_empty())
     }
@@ -112,14 +112,19 @@ impl<'r> Sample<'r> {
         self.blocks().flatten()
     }
 
-    /// The window of each block; none where it was void.
+    /// The window of each block; none where it was void as a whole.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Option<&'r Window<'r>>> {
         self.windows.iter().map(|window| window.filter(|window| window.counts()))
     }
 
-    /// Throughput in each block; none where the window was void.
+    /// The window of each block; none where its throughput was void.
+    pub(crate) fn rated_blocks(&self) -> impl Iterator<Item = Option<&'r Window<'r>>> {
+        self.windows.iter().map(|window| window.filter(|window| window.rate_counts()))
+    }
+
+    /// Throughput in each block; none where it was void.
     pub(crate) fn rates(&self) -> Vec<Option<f64>> {
-        self.blocks().map(|window| window?.rate()).collect()
+        self.rated_blocks().map(|window| window?.rate()).collect()
     }
 
     /// Throughput in each round of the record, of one that lived in several groups of it the mean of them (of logarithms); none

@@ -183,5 +183,5 @@ fn looks(record: &Record) -> Looks {
 
 /// The logarithms of the rates of all windows that count, by block and by rotation.
 fn windows(sample: &Sample<'_>) -> Windows {
-    sample.blocks().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
+    sample.rated_blocks().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
 }

@@ -144,7 +144,7 @@ fn other_programs(windows: &[&Measurement]) -> Check {
 
 /// The worst window speaks. When all are void, so is the run.
 fn generator_disturbed(windows: &[&Measurement]) -> Check {
-    let all_void = windows.iter().all(|window| disturbed::is_void(window));
+    let all_void = are_all_void(windows, Rule::GeneratorDisturbed);
     let check = disturbed::check(windows);
     let outcome = if all_void { CheckOutcome::Void } else { check.outcome };
     Check { outcome, ..check }
@@ -170,14 +170,21 @@ impl Disturbance {
         let shares: Vec<f64> = windows.iter().map(|window| share(window)).collect();
         let worst = shares.iter().copied().fold(0.0, f64::max);
         let void = shares.iter().filter(|share| **share > self.void).count();
-        let outcome = match worst <= self.noticeable {
-            true => CheckOutcome::Pass,
-            false if void == windows.len() => CheckOutcome::Void,
-            false => CheckOutcome::Warn,
+        let turns = disturbed::void_turns(windows, self.rule);
+        let is_noticeable = worst > self.noticeable || turns.is_some_and(|turns| turns.hits > 0);
+        let outcome = match is_noticeable {
+            false => CheckOutcome::Pass,
+            true if are_all_void(windows, self.rule) => CheckOutcome::Void,
+            true => CheckOutcome::Warn,
         };
-        let evidence = Found::Taken { share: worst, void: Part::new(void, windows.len()) };
+        let evidence = Found::Taken { share: worst, void: Part::new(void, windows.len()), turns };
         Check { rule: self.rule, outcome, evidence }
     }
+}
+
+/// Whether no window's throughput counts for a rule.
+fn are_all_void(windows: &[&Measurement], rule: Rule) -> bool {
+    windows.iter().all(|window| window.rate_void_rules().contains(&rule))
 }
 
 /// Where the database ran; only told where there was one.

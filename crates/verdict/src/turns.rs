@@ -72,15 +72,19 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
     Nanos(interval.0.saturating_mul(settled.unwrap_or(late.max(first)) as u64))
 }
 
-/// The logarithm of the rate of each turn of a window that counts, by rotation; none where the generator had to wait for its
-/// CPU, or nothing came. Beside a database or an upstream it waits by plan; how long for others is known of the window as a whole only.
+/// The logarithm of the rate of each turn of a window that counts, by rotation; none where others took too much of it, or nothing
+/// came. In records from before turns told that, only the generator's waiting is known, and nothing beside a database or an upstream,
+/// for which it waits by plan.
 pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
     let turns = &window.turns;
     let waits_by_plan = window.beside_generator().next().is_some();
     let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
     let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
     for turn in turns {
-        let counts = waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE;
+        let counts = match turn.taken {
+            Some(_) => !turn.is_void(),
+            None => waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE,
+        };
         if let (Some(place), true) = (rates.get_mut(turn.rotation as usize), counts) {
             *place = counting.rate(turn).map(f64::ln);
         }

@@ -155,7 +155,12 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Whether it is not void.
+    /// Whether its throughput is not void.
+    pub(crate) fn rate_counts(&self) -> bool {
+        self.measured.rate_void_rules().is_empty()
+    }
+
+    /// Whether it is not void as a whole, with its percentiles and all that is known of no single turn.
     pub(crate) fn counts(&self) -> bool {
         self.measured.void_rules().is_empty()
     }

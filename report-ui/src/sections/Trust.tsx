@@ -1,7 +1,7 @@
 /** Whether the numbers may be believed: every check with its evidence, what failed first, what is void open. */
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
-import { capitalised, percent, unbroken } from "../format";
+import { capitalised, unbroken } from "../format";
 import { onSetting, type Report } from "../select";
 import { settingOf } from "../state";
 import type { Check, Warning } from "../types";
@@ -10,7 +10,7 @@ const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
 const WORDS = { warn: "caution", void: "void" } as const;
 
 export function TrustSection({ report }: { report: Report }): JSX.Element {
-  const { trust, warnings, margin } = report.head;
+  const { trust, warnings, margin_in_words: margin } = report.head;
   const passed = passedOf(trust, warnings);
   return (
     <Section id="trust" title="Can I trust this?" question={summary(passed.length, warnings)}>
@@ -24,7 +24,7 @@ export function TrustSection({ report }: { report: Report }): JSX.Element {
           <CheckRow key={check.rule} check={check} places="" />
         ))}
       </div>
-      {margin > 0 && <p class="aside">Differences under {percent(margin)} count as none.</p>}
+      {margin && <p class="aside">{capitalised(unbroken(margin))}.</p>}
     </Section>
   );
 }

@@ -46,6 +46,8 @@ fn both_designs_tell_the_rates_that_were_programmed() {
     let (turns, alone) = (measured(&[]), measured(&["--one-at-a-time"]));
     let is_turned = |record: &Record| !record.rounds[0].runs[0].cells[0].turns.is_empty();
     assert!(is_turned(&turns) && !is_turned(&alone));
+    let mut all_turns = turns.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells[0].turns);
+    assert!(all_turns.all(|turn| turn.taken.is_some()), "each turn tells what others took");
     for (design, record) in [("in turns", &turns), ("one at a time", &alone)] {
         for (name, _, truth) in RATES {
             let told = rate(record, name);

@@ -30,6 +30,8 @@ pub struct Generator {
     supervised: Supervised,
     ending: Ending,
     orders: Option<File>,
+    /// Until it runs and has opened its own ends.
+    opening: Option<Opening>,
     told: Receiver<String>,
     log: PathBuf,
     patience: Duration,
@@ -37,13 +39,19 @@ pub struct Generator {
     tools: Tools,
 }
 
+/// What a generator finds when it is started: the pipes by their names, of which the one on which it tells must not end before.
+struct Opening {
+    _pipes: [Pipe; 2],
+    _answers: File,
+}
+
 impl Generator {
-    /// Starts it on its side of `link`; what it is asked and tells passes through pipes in the folder `work`, whose names
-    /// begin with `name`. The order's own lengths do not count.
+    /// Begins to start it on its side of `link` and waits for nothing, so that others can start meanwhile; what it is asked and tells
+    /// passes through pipes in the folder `work`, whose names begin with `name`. The order's own lengths do not count.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(
+    pub fn begin(
         order: &LoadOrder<'_>,
         tools: &Tools,
         link: &Link,
@@ -61,20 +69,24 @@ impl Generator {
         let told = lines(telling.reader().map_err(failed)?);
         let Surroundings { folder, inherited, ending } = Surroundings::of(order.hosts, work);
         let variables = inherited.variables(Purpose::Serving);
-        let supervised = Supervised::start(&tools.assay, &options, &folder, variables)
+        let supervised = Supervised::begin(&tools.assay, &options, &folder, variables)
             .map_err(|error| process::failed(error.to_string(), &log, tools))?;
-        // From here on only the generator holds the other ends, and our reader finds an end when it ends.
-        drop(answers);
         let connecting = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
         let patience = connecting + Hosts::patience(order.hosts);
-        Ok(Self { supervised, ending, orders: Some(orders), told, log, patience, tools: tools.clone() })
+        let opening = Some(Opening { _pipes: [asked, telling], _answers: answers });
+        let (orders, tools) = (Some(orders), tools.clone());
+        Ok(Self { supervised, ending, orders, opening, told, log, patience, tools })
     }
 
-    /// Waits until its connections are made, or known not to be had.
+    /// Waits until it runs and its connections are made, or known not to be had.
     ///
     /// # Errors
-    /// When it is no longer wanted, or it broke.
+    /// When it cannot be started, it is no longer wanted, or it broke.
     pub fn await_connections(&mut self, wanted: &mut dyn FnMut() -> bool) -> Result<(), LoadError> {
+        let started = self.supervised.await_start();
+        started.map_err(|error| process::failed(error.to_string(), &self.log, &self.tools))?;
+        // From here on only the generator holds the other ends, and our reader finds an end when it ends.
+        drop(self.opening.take());
         match self.answer(Duration::ZERO, wanted)? {
             line if line == CONNECTED => Ok(()),
             line => Err(self.broken(format!("it said `{line}`"))),
@@ -121,12 +133,17 @@ impl Generator {
         serde_json::from_str(&text).map_err(|error| self.broken(format!("no window: {error}")))
     }
 
+    /// Lets it end, and waits for nothing.
+    pub fn begin_to_finish(&mut self) {
+        drop(self.orders.take());
+    }
+
     /// Lets it end; what it saw in all windows.
     ///
     /// # Errors
     /// As for [`Self::window`].
     pub fn finish(mut self, wanted: &mut dyn FnMut() -> bool) -> Result<LoadReport, LoadError> {
-        drop(self.orders.take());
+        self.begin_to_finish();
         let text = self.answer(Duration::ZERO, wanted)?;
         read_report(&text).map_err(|problem| self.broken(problem))
     }
@@ -166,7 +183,7 @@ impl Generator {
 impl Drop for Generator {
     /// It has nothing to tell that anybody waits for.
     fn drop(&mut self) {
-        drop(self.orders.take());
+        self.begin_to_finish();
         self.ending.end(&mut self.supervised);
     }
 }

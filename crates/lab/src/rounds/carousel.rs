@@ -5,8 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use assay_host::census::Spent;
+use assay_host::census::{Census, Spent};
 use assay_host::sampler::Sampler;
+use assay_host::window::Window;
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};
 use assay_model::units::Nanos;
@@ -61,6 +62,8 @@ struct Rider<'l, 'a> {
     seen: Option<Seen>,
     /// From just before the first rotation, to know what it used while others had their turns.
     sampler: Option<Sampling>,
+    /// What that showed in the end.
+    whole: Option<Window>,
     /// The requests that a proxy's upstream had counted before the generator began.
     tally: Tally,
 }
@@ -93,6 +96,7 @@ impl Rotations<'_> {
         let database = database.and_then(|pid| Sampler::start(pid).ok());
         self.rotate(&mut riders, &mut failures, telling);
         let database = database.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        self.stop_watching(&mut riders);
         for (place, rider) in riders {
             failures.extend(
                 self.dismount(rider, database.as_ref(), telling).err().map(|failure| (place, failure)),
@@ -118,8 +122,8 @@ impl Rotations<'_> {
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
         let every = if is_settled { SETTLED_EVERY } else { 1 };
         let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
-        let (turns, seen, sampler) = (Vec::new(), None, None);
-        Ok(Rider { ongoing, generator, length, most, every, turns, seen, sampler, tally })
+        let (turns, seen, sampler, whole) = (Vec::new(), None, None, None);
+        Ok(Rider { ongoing, generator, length, most, every, turns, seen, sampler, whole, tally })
     }
 
     /// Gives a rider turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
@@ -133,7 +137,7 @@ impl Rotations<'_> {
         }
     }
 
-    /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
+    /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window would be load on its generator.
     fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
         keep_going(riders, failures, |rider| {
             let Rider { ongoing, generator, .. } = rider;
@@ -157,7 +161,7 @@ impl Rotations<'_> {
             if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest, self.stop.time()) {
                 return;
             }
-            let began = self.stop.time();
+            let (began, census) = (self.stop.time(), Census::take());
             let mut failed = Vec::new();
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
@@ -168,7 +172,7 @@ impl Rotations<'_> {
                 telling.pause(self.stop);
                 telling
                     .notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
-                match self.turn(rider, number, place) {
+                match self.turn(rider, &census, number, place) {
                     Ok(()) => self.tell(rider, telling),
                     Err(failure) => failed.push((index, failure)),
                 }
@@ -179,18 +183,24 @@ impl Rotations<'_> {
         }
     }
 
-    fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
+    fn turn(
+        &self,
+        rider: &mut Rider<'_, '_>,
+        census: &Census,
+        rotation: u32,
+        place: u32,
+    ) -> Result<(), Option<NotRun>> {
         let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();
-        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell);
+        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
         let load = wanted(&mut ongoing.server, self.stop, |wanted| {
             generator.window(length.settle, length.window, wanted)
         })?;
         let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
-        let speed = seen.speed.clone();
+        let (speed, taken) = (seen.speed.clone(), seen.taken(&ongoing.server_run, &load));
         ongoing.loaded += load.settle_ns + load.window_ns;
-        rider.turns.push(Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, speed });
+        rider.turns.push(Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, speed, taken });
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
     }
@@ -203,6 +213,15 @@ impl Rotations<'_> {
         telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
     }
 
+    /// Looks at what each used, and then lets all generators end at once: that takes each a while, and closing connections is work for
+    /// the servers.
+    fn stop_watching(&self, riders: &mut [(usize, Rider<'_, '_>)]) {
+        for (_, rider) in riders.iter_mut() {
+            rider.whole = rider.sampler.take().and_then(|sampler| sampler.finish());
+        }
+        riders.iter_mut().for_each(|(_, rider)| rider.generator.begin_to_finish());
+    }
+
     /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
     fn dismount(
         &self,
@@ -210,8 +229,7 @@ impl Rotations<'_> {
         database: Option<&Usage>,
         telling: &Telling<'_>,
     ) -> Result<(), Option<NotRun>> {
-        let Rider { ongoing, generator, turns, seen, sampler, tally, .. } = rider;
-        let whole = sampler.and_then(|sampler| sampler.finish());
+        let Rider { ongoing, generator, turns, seen, whole, tally, .. } = rider;
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
         let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));

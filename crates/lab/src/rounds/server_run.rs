@@ -239,7 +239,7 @@ impl<'a> ServerRun<'a> {
         let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
         let order = self.load_order(&files, &order);
         let name = format!("{name}-{}", server.authority.replace([':', '[', ']'], "-"));
-        wanted(server, self.stop, |_| Generator::start(&order, &self.plan.tools, self.link, self.work, &name))
+        wanted(server, self.stop, |_| Generator::begin(&order, &self.plan.tools, self.link, self.work, &name))
     }
 
     fn files(&self, server: &Server, cell: &Cell) -> Files {

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use assay_host::counters::Counters;
-use assay_model::experiment::{Cell, Span};
-use assay_model::load::Arrival;
+use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
-use super::server_run::{OngoingRun, Order, ServerRun, wanted};
+use super::server_run::{OngoingRun, ServerRun, wanted};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
+use crate::generator::Generator;
 use crate::log;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
@@ -79,44 +79,40 @@ impl ServerRun<'_> {
     /// is known how long that is, later lives get as much, so that all are measured at the same age: most get none.
     fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
         let known = self.earlier_warmup(&cell.workload);
-        let mut warmup =
-            Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
-        if let Some(known) = known {
-            warmup.settled = known.settled;
-            self.warm_up_by(server, cell, &mut warmup, |done| done.len() >= slices_needed(known))?;
-        } else {
-            let most = (most_s / WARMUP_SLICE_S).ceil();
-            self.warm_up_by(server, cell, &mut warmup, |done| {
-                has_settled(done) || done.len() as f64 >= most
-            })?;
-            warmup.settled = has_settled(&warmup.per_second);
+        let most = (most_s / WARMUP_SLICE_S).ceil();
+        let is_enough = |done: &[f64]| match known {
+            Some(known) => done.len() >= slices_needed(known),
+            None => has_settled(done) || done.len() as f64 >= most,
+        };
+        let is_counted = known.is_some_and(|known| known.counted.is_some());
+        let workload = cell.workload.clone();
+        let mut warmup = Warmup { workload, per_second: Vec::new(), settled: false, counted: None };
+        if !is_enough(&[]) || !is_counted {
+            let mut generator = self.generator(server, cell)?;
+            wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
+            warmup.per_second = self.warm_up_by(server, &mut generator, is_enough)?;
+            if !is_counted {
+                warmup.counted = Some(self.counted(server, &mut generator)?);
+            }
         }
+        warmup.settled = known.map_or_else(|| has_settled(&warmup.per_second), |known| known.settled);
         log::warmed_up(&self.subject.identity.name, &warmup, WARMUP_SLICE_S, known.is_some());
-        if known.is_none_or(|known| known.counted.is_none()) {
-            warmup.counted = Some(self.counted(server, cell)?);
-        }
         Ok(warmup)
     }
 
-    /// Slices of load until those that were given are enough.
+    /// Slices of load until those that were given are enough; their rates.
     fn warm_up_by(
         &self,
         server: &mut Server,
-        cell: &Cell,
-        warmup: &mut Warmup,
+        generator: &mut Generator,
         is_enough: impl Fn(&[f64]) -> bool,
-    ) -> Result<(), Option<NotRun>> {
-        if is_enough(&warmup.per_second) {
-            return Ok(());
-        }
-        let mut generator = self.generator(server, cell)?;
-        wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
-        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
-        while !is_enough(&warmup.per_second) && !self.stop.soon() {
+    ) -> Result<Vec<f64>, Option<NotRun>> {
+        let (slice, mut per_second) = (Nanos::from_secs_f64(WARMUP_SLICE_S), Vec::new());
+        while !is_enough(&per_second) && !self.stop.soon() {
             let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
-            warmup.per_second.push(turn.window_ns.rate_of(turn.ok));
+            per_second.push(turn.window_ns.rate_of(turn.ok));
         }
-        Ok(())
+        Ok(per_second)
     }
 
     /// How the same contender, or its control, was warmed up in an earlier life of this run.
@@ -145,12 +141,11 @@ impl ServerRun<'_> {
     }
 
     /// One slice more for what must not be counted inside a window: a counted system call takes longer.
-    fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
+    fn counted(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Option<NotRun>> {
+        let length = Nanos::from_secs_f64(self.counting_s());
         let counters = Counters::start(&self.plan.isolation.server);
-        let length = Span::Seconds(self.counting_s());
-        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
-        let report = self.load(server, &order)?;
-        Ok(counters.finish(report.books.ok))
+        let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, length, wanted))?;
+        Ok(counters.finish(turn.answered))
     }
 }
 

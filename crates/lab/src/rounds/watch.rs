@@ -14,8 +14,8 @@ use assay_model::cpuset::CpuSet;
 use assay_model::evidence::Evidence;
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
-use assay_model::load::{LoadReport, StackCounts};
-use assay_model::record::{DatabaseUsage, Machine, Measurement, Throttled};
+use assay_model::load::{LoadReport, LoadTurn, StackCounts};
+use assay_model::record::{DatabaseUsage, Machine, Measurement, Throttled, TimeTaken};
 use assay_model::rule::Rule;
 use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
@@ -66,22 +66,33 @@ pub(super) struct Seen {
 impl Watch {
     /// Looks before a window of `cell`.
     pub(super) fn start(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(server_run, server, cell, server.watch())
+        Self::begin(server_run, server, cell, server.watch(), Census::take)
     }
 
-    /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]).
-    pub(super) fn start_turn(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(server_run, server, cell, None)
+    /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]); `census` was taken shortly before.
+    pub(super) fn start_turn(
+        server_run: &ServerRun<'_>,
+        server: &Server,
+        cell: &Cell,
+        census: &Census,
+    ) -> Self {
+        Self::begin(server_run, server, cell, None, || census.again(&server.first_processes()))
     }
 
-    fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, closely: Option<Sampling>) -> Self {
+    fn begin(
+        server_run: &ServerRun<'_>,
+        server: &Server,
+        cell: &Cell,
+        closely: Option<Sampling>,
+        census: impl FnOnce() -> Census,
+    ) -> Self {
         let closely_too = closely.is_some();
         // The probe has its CPUs to itself only before everything else begins.
         let speed = server_run.probe.run().unwrap_or_default();
         Self {
             speed,
             closely,
-            census: Census::take(),
+            census: census(),
             database: server_run
                 .database_of(cell)
                 .and_then(|access| CompanionWatch::start(access.pid?, access.beside_generator, closely_too)),
@@ -98,9 +109,9 @@ impl Watch {
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
-        let (census, roots) = (Census::take(), server.first_processes());
+        let (is_turn, roots) = (self.closely.is_none(), server.first_processes());
+        let census = if is_turn { self.census.again(&roots) } else { Census::take() };
         let window = self.closely.as_ref().and_then(Sampling::finish);
-        let in_turn = self.closely.is_none() && !roots.is_empty();
         let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
         let database = database.map(|(usage, beside_generator)| DatabaseUsage { usage, beside_generator });
         let upstream = self.upstream.and_then(|watch| watch.finish(&self.census, &census));
@@ -113,7 +124,7 @@ impl Watch {
             processes: Vec::new(),
             seen_on: None,
             server: None,
-            spent: self.census.spent(&census, &roots).filter(|_| in_turn),
+            spent: self.census.spent(&census, &roots).filter(|_| is_turn && !roots.is_empty()),
             others_ns: self
                 .census
                 .others(&census, &server_run.plan.isolation.server, &roots)
@@ -230,6 +241,26 @@ impl Seen {
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             speed: later.speed.clone(),
         }
+    }
+
+    /// What others took from a turn in which the generator saw this; none where the server's CPUs are another host's.
+    pub(super) fn taken(&self, server_run: &ServerRun<'_>, load: &LoadTurn) -> Option<TimeTaken> {
+        if server_run.away.is_some() {
+            return None;
+        }
+        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
+        let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
+        let machine =
+            self.system.machine(&isolation.server, &isolation.generator, own.as_ref(), apart, self.others_ns);
+        let database = self.database.as_ref().filter(|database| database.beside_generator);
+        let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
+        let by_plan = [database.map(|of| &of.usage), upstream.map(|of| &of.usage)].into_iter().flatten();
+        let by_plan: f64 = by_plan.map(|used| used.cpu_ns().0 as f64 / used.wall_ns.0.max(1) as f64).sum();
+        Some(TimeTaken {
+            steal_share: machine.steal_share,
+            server_other_share: machine.server_other_share,
+            generator_delay_share: (load.generator_delay_share - by_plan).max(0.0),
+        })
     }
 
     /// What the machine did.

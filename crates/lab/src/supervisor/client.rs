@@ -56,6 +56,22 @@ impl Supervised {
         folder: &Path,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, RunError> {
+        let mut supervised = Self::begin(assay, options, folder, variables)?;
+        supervised.await_start()?;
+        Ok(supervised)
+    }
+
+    /// As [`Self::start`], but waits for nothing, so that several can start at once; the command has no process id before
+    /// [`Self::await_start`].
+    ///
+    /// # Errors
+    /// When the supervisor cannot be started.
+    pub fn begin(
+        assay: &Path,
+        options: &SupervisorOptions,
+        folder: &Path,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, RunError> {
         // Orphans of a killed guard and supervisor become ours, and not those of the first process of the machine.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let traces = Box::new(Traces::new(options.scratch.clone()));
@@ -76,13 +92,19 @@ impl Supervised {
                 RunError::Supervisor(format!("{} in {}: {error}", assay.display(), folder.display()))
             })?;
         let (orders, events) = (guard.stdin.take(), follow(guard.stdout.take()));
-        let mut supervised =
-            Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
-        match supervised.events.recv_timeout(START_TIMEOUT) {
+        Ok(Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None })
+    }
+
+    /// Waits until the command runs that was begun.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn await_start(&mut self) -> Result<(), RunError> {
+        match self.events.recv_timeout(START_TIMEOUT) {
             Ok(SupervisorEvent::Started { pid, group }) => {
-                supervised.pid = pid;
-                supervised.traces.group = Group::at(group);
-                Ok(supervised)
+                self.pid = pid;
+                self.traces.group = Group::at(group);
+                Ok(())
             }
             Ok(SupervisorEvent::Failed { reason }) => Err(RunError::Command(reason)),
             Ok(SupervisorEvent::Exited(ended)) => Err(RunError::Supervisor(ended.to_string())),

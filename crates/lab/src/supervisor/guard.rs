@@ -37,9 +37,9 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
         }
     };
     ending::be_urgent();
-    let mut census = Census::new(options.processes);
-    let heed = options.grace + HEED;
-    let end = watch(supervisor, rustix::stdio::stdin(), heed, &woken, || census.excess());
+    let mut census = Census::new(options.processes, group.as_ref());
+    let (heed, pace) = (options.grace + HEED, census.pace());
+    let end = watch(supervisor, rustix::stdio::stdin(), heed, pace, &woken, || census.excess());
     if matches!(end, End::Seen(_)) {
         // Before the others, whose end by a signal it would tell as if that were the reason.
         let _ = rustix::process::kill_process(supervisor, Signal::KILL);

@@ -16,6 +16,8 @@ use super::watch::watch;
 const GRACE: Duration = Duration::from_secs(10);
 /// How long an agent may take to end when its input has closed: its jobs need their grace, and longer where they are stuck in the kernel.
 const HEED: Duration = Duration::from_secs(10);
+/// How often it is looked whether its input has closed.
+const TICK: Duration = Duration::from_secs(1);
 
 /// A process that is the parent of all orphans below it.
 pub(crate) struct Keeping {
@@ -38,7 +40,7 @@ impl Keeping {
     /// Waits until `child` has ended, or takes no notice that standard input has closed, and ends all that is left. SIGTERM is handed
     /// on to it.
     pub(crate) fn until_end_of(self, child: &Child) {
-        watch(Pid::from_child(child), rustix::stdio::stdin(), HEED, &self.woken, || None::<()>);
+        watch(Pid::from_child(child), rustix::stdio::stdin(), HEED, TICK, &self.woken, || None::<()>);
         ending::end_all(Instant::now() + GRACE, &self.woken, &Group::at(Vec::new()));
     }
 }

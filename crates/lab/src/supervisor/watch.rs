@@ -10,9 +10,6 @@ use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::ending::{self, Wake};
 
-/// How often it is looked: a few thousand more processes are made meanwhile at most.
-const TICK: Duration = Duration::from_millis(100);
-
 /// How a watch ended.
 pub(super) enum End<E> {
     /// The child has ended.
@@ -23,18 +20,19 @@ pub(super) enum End<E> {
     Unheeded,
 }
 
-/// Watches `child` until it has ended, until `look` shows something, or until it has taken no notice for as long as `heed` that its
-/// `input` has closed. SIGTERM is handed on to it.
+/// Watches `child` until it has ended, until `look`, which is asked once in a `tick`, shows something, or until it has taken no notice
+/// for as long as `heed` that its `input` has closed. SIGTERM is handed on to it.
 pub(super) fn watch<E>(
     child: Pid,
     input: BorrowedFd<'_>,
     heed: Duration,
+    tick: Duration,
     woken: &Receiver<Wake>,
     mut look: impl FnMut() -> Option<E>,
 ) -> End<E> {
     let mut closed: Option<Instant> = None;
     loop {
-        match woken.recv_timeout(TICK) {
+        match woken.recv_timeout(tick) {
             Ok(Wake::Terminate) => {
                 // Not reaped yet, so the number is still the child's.
                 let _ = rustix::process::kill_process(child, Signal::TERM);
@@ -45,7 +43,7 @@ pub(super) fn watch<E>(
                 }
             }
             Ok(Wake::Kill) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => thread::sleep(TICK),
+            Err(RecvTimeoutError::Disconnected) => thread::sleep(tick),
         }
         if let Some(seen) = look() {
             return End::Seen(seen);
@@ -84,7 +82,8 @@ mod tests {
                 looks += 1;
                 (looks == 3).then_some(())
             };
-            watch(Pid::from_child(&child), input, Duration::ZERO, &woken, third)
+            let tick = Duration::from_millis(10);
+            watch(Pid::from_child(&child), input, Duration::ZERO, tick, &woken, third)
         };
         let (pipe, writer) = std::io::pipe().expect("a pipe");
         let (socket, other) = UnixStream::pair().expect("sockets");

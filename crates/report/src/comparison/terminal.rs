@@ -4,6 +4,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row, Shift};
 
 use super::{sentence, words};
+use crate::notes;
 use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style, prose};
 use crate::text::{elide, width, wrap};
 
@@ -40,7 +41,7 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     prose::trust_of(
         &mut page,
         &comparison.trust,
-        comparison.margin,
+        Some(notes::margin_of_all(comparison.margin)),
         None,
         &prose::Warnings { warnings, judged },
     );

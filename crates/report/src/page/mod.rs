@@ -107,8 +107,8 @@ pub struct Head {
     pub warnings: Vec<Warning>,
     /// Rounds that count.
     pub rounds: u32,
-    /// Smallest difference that is called one, as a share (0.01 is 1 %).
-    pub margin: f64,
+    /// The smallest difference that is called one, in words; absent where figures were imported.
+    pub margin_in_words: Option<String>,
     /// How far a contender seemed to differ from itself; absent when none took part twice.
     pub noise_floor: Option<NoiseFloor>,
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
@@ -198,7 +198,7 @@ fn run_page(PageRun { record, verdict, since }: PageRun<'_>) -> Result<RunPage, 
         trust: verdict.trust.clone(),
         warnings: notes::warnings(verdict),
         rounds: verdict.rounds,
-        margin: verdict.margin,
+        margin_in_words: notes::margin_in_words(verdict),
         noise_floor: verdict.noise_floor.clone(),
         published: verdict.published.as_ref().map(|beside| Published::of(record, beside)),
         stack_cost: stack::comparisons(record, verdict),

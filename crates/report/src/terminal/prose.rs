@@ -84,7 +84,7 @@ fn rules_to_tell(
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
     let warnings = Warnings { warnings: notes::warnings(verdict), judged: notes::judged(verdict) };
-    trust_of(page, &verdict.trust, verdict.margin, timing, &warnings);
+    trust_of(page, &verdict.trust, notes::margin_in_words(verdict), timing, &warnings);
 }
 
 /// What did not pass, of how many figures.
@@ -99,7 +99,7 @@ pub(crate) struct Warnings {
 pub(crate) fn trust_of(
     page: &mut Page,
     checks: &[Check],
-    margin: f64,
+    margin: Option<String>,
     timing: Option<String>,
     Warnings { warnings, judged }: &Warnings,
 ) {
@@ -111,9 +111,6 @@ pub(crate) fn trust_of(
     passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
     let (first, others): (Vec<&Check>, Vec<&Check>) =
         passed.into_iter().partition(|check| FIRST.contains(&check.rule));
-    let in_words = format!("differences under {} count as none", format::percent(margin));
-    // Figures that were imported are not compared at all.
-    let margin = (margin > 0.0).then_some(in_words);
     let first = first.into_iter().map(words::evidence).chain(margin).chain(timing);
     let facts: Vec<String> = first.chain(others.into_iter().map(words::evidence)).collect();
     if !facts.is_empty() {

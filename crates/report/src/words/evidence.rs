@@ -79,10 +79,10 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::LittleOverWindows { broken, example } => {
             runs::little(*broken, example.as_deref().map(|example| sentence(check, example)))
         }
-        E::Taken { share, void } => machine::taken(check, *share, *void),
-        E::GeneratorWaited { share, noticeable, void, own, .. } => {
+        E::Taken { share, void, turns } => machine::taken(check, *share, *void, *turns),
+        E::GeneratorWaited { share, noticeable, void, turns, own, .. } => {
             let own = own.as_deref().map(|own| sentence(check, own));
-            generator::waited_in(*share, *noticeable, *void, own)
+            generator::waited_in(*share, *noticeable, *void, *turns, own)
         }
         E::Tcp { retransmitted, dropped } => machine::tcp(*retransmitted, *dropped),
         E::Quota { cpus, held } => machine::quota(*cpus, held.as_ref()),

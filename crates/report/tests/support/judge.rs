@@ -13,7 +13,7 @@ use super::{DYING, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD};
 
 /// Student's t, 97.5 %, five degrees of freedom.
 const T5: f64 = 2.571;
-const MARGIN: f64 = 0.011;
+const MARGIN: f64 = 0.01;
 
 pub(crate) fn verdict(record: &Record) -> Verdict {
     Verdict {
@@ -80,7 +80,7 @@ fn judge(record: &Record, cell: Cell) -> CellVerdict {
         standing.tier = Some(tier);
         standing.letters = char::from(b'a' + (tier - 1) as u8).to_string();
     }
-    CellVerdict { cell, standings, pairs, detectable: Some(0.04) }
+    CellVerdict { cell, standings, pairs, margin: MARGIN, detectable: Some(0.04) }
 }
 
 fn estimate(standing: &Standing) -> f64 {

@@ -50,7 +50,12 @@ pub(super) fn series(
     let windows: Vec<Option<&Window<'_>>> = evidence
         .server_runs(contender, cell)
         .into_iter()
-        .map(|server_run| server_run?.window(cell).filter(|window| window.counts()))
+        .map(|server_run| {
+            server_run?.window(cell).filter(|window| match metric {
+                Metric::Rps => window.rate_counts(),
+                Metric::P50 | Metric::P99 | Metric::Cpu | Metric::Rss => window.counts(),
+            })
+        })
         .collect();
     let told = |window: &Window<'_>| figure(window, metric).filter(|value| value.is_finite() && *value > 0.0);
     let is_percentile = matches!(metric, Metric::P50 | Metric::P99);

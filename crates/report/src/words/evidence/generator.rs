@@ -4,7 +4,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Part;
 use assay_model::units::Nanos;
 
-use super::{many, part, percentiles};
+use super::{machine, many, part, percentiles};
 use crate::format;
 
 pub(super) fn busiest_thread(busy_share: f64) -> String {
@@ -22,12 +22,25 @@ pub(super) fn waited(share: f64, switches: u64) -> String {
     )
 }
 
-pub(super) fn waited_in(share: f64, noticeable: Part, void: u64, own: Option<String>) -> String {
+pub(super) fn waited_in(
+    share: f64,
+    noticeable: Part,
+    void: u64,
+    turns: Option<Part>,
+    own: Option<String>,
+) -> String {
     let most = format!("the generator waited for its CPU up to {} of a window", format::percent(share));
     if noticeable.hits == 0 {
         return most;
     }
-    let lost = if void == 0 { String::new() } else { format!(", {void} of which do not count") };
+    let lost = match turns {
+        None if void == 0 => String::new(),
+        None => format!(", {void} of which do not count"),
+        Some(_) => {
+            let lost = machine::lost(Part { hits: void, of: noticeable.of }, turns);
+            lost.map_or_else(String::new, |lost| format!("; {lost}"))
+        }
+    };
     let said = own.map_or_else(String::new, |own| format!("; it says itself: {own}"));
     format!("{most}, noticeably in {}{lost}{said}", part(noticeable, "window"))
 }

@@ -7,17 +7,27 @@ use assay_model::rule::Rule;
 use super::{many, part};
 use crate::format;
 
-pub(super) fn taken(check: &Check, share: f64, void: Part) -> String {
+pub(super) fn taken(check: &Check, share: f64, void: Part, turns: Option<Part>) -> String {
     let (who, what) = match check.rule {
         Rule::Steal => ("a hypervisor took", "of a window's CPU time"),
         _ => ("other programs used", "of the server's CPUs"),
     };
     let most = if check.outcome == CheckOutcome::Pass { "at most" } else { "up to" };
-    let lost = match void.hits {
-        0 => String::new(),
-        _ => format!("; {} do not count", part(void, "window")),
-    };
+    let lost = lost(void, turns).map_or_else(String::new, |lost| format!("; {lost}"));
     format!("{who} {most} {} {what}{lost}", format::percent(share))
+}
+
+/// What does not count of windows and of the turns that they are made of.
+pub(super) fn lost(void: Part, turns: Option<Part>) -> Option<String> {
+    let turns = turns.filter(|turns| turns.hits > 0).map(|turns| part(turns, "turn"));
+    match (turns, void.hits > 0) {
+        (None, false) => None,
+        (None, true) => Some(format!("{} do not count", part(void, "window"))),
+        (Some(turns), false) => Some(format!("{turns} do not count")),
+        (Some(turns), true) => {
+            Some(format!("{turns} do not count, nor do the percentiles of {}", part(void, "window")))
+        }
+    }
 }
 
 pub(super) fn tcp(retransmitted: u64, dropped: u64) -> String {

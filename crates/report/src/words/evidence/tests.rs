@@ -228,6 +228,23 @@ fn what_was_agreed_on_otherwise_is_told_beside_what_was_asked_for() {
 }
 
 #[test]
+fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
+    let taken = |rule, windows, turns: Option<u64>| {
+        let (void, turns) = (Part { hits: windows, of: 20 }, turns.map(|hits| Part { hits, of: 160 }));
+        told(rule, CheckOutcome::Warn, Evidence::Taken { share: 0.12, void, turns })
+    };
+    let used = "other programs used up to 12 % of the server's CPUs";
+    assert_eq!(taken(Rule::OtherPrograms, 0, None), used);
+    assert_eq!(taken(Rule::OtherPrograms, 1, None), format!("{used}; 1 of 20 windows do not count"));
+    assert_eq!(taken(Rule::OtherPrograms, 0, Some(7)), format!("{used}; 7 of 160 turns do not count"));
+    assert_eq!(
+        taken(Rule::Steal, 1, Some(7)),
+        "a hypervisor took up to 12 % of a window's CPU time; 7 of 160 turns do not count, nor do the percentiles of 1 of 20 \
+         windows"
+    );
+}
+
+#[test]
 fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     let waited = |beside_database| Evidence::ThreadWaited {
         beside_upstream: false,
@@ -239,6 +256,7 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
         share: 0.2,
         noticeable: Part::new(1, 2),
         void: 1,
+        turns: None,
         own: Some(Box::new(waited(true))),
         only_own,
     };

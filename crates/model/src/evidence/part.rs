@@ -1,0 +1,20 @@
+//! So many of so many.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// So many of so many: windows, runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Those in question.
+    pub hits: u64,
+    /// All.
+    pub of: u64,
+}
+
+impl Part {
+    /// `hits` of `of`.
+    pub fn new(hits: usize, of: usize) -> Self {
+        Self { hits: hits as u64, of: of as u64 }
+    }
+}

@@ -1,0 +1,78 @@
+//! Turns, the short windows in which the servers of a round are measured, and what others may take from a turn or a window.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::load::LoadTurn;
+use crate::rule::Rule;
+use crate::speed::WindowSpeed;
+use crate::units::Nanos;
+
+/// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
+/// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
+pub const MAX_STEAL_SHARE: f64 = 0.1;
+
+/// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
+pub const MAX_OTHER_SHARE: f64 = 0.1;
+
+/// Share of a window for which the generator's threads may have waited for a CPU before the window is void, 0 to 1. Above
+/// a tenth of this the contender carries a warning. Each thread has a CPU of its own, so whoever made it wait was somebody
+/// else; kernel threads take a few thousandths even on a quiet machine.
+pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
+
+/// One of the short windows in which the servers of a round take turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// The number of the rotation over all servers, from 0.
+    pub rotation: u32,
+    /// Its place in the rotation, from 0.
+    pub place: u32,
+    /// When it began, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// Load that its server had behind it in this life when it began.
+    #[serde(default)]
+    pub loaded_ns: Nanos,
+    /// What the generator saw.
+    #[serde(flatten)]
+    pub load: LoadTurn,
+    /// CPU time of the server's processes from just before its load to just after it; absent where it could not be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ns: Option<Nanos>,
+    /// How fast the CPUs of server and generator were beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<WindowSpeed>,
+    /// What others took from it; absent where the server's host is another one, and in records from before turns told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<TimeTaken>,
+}
+
+/// Time that others took from the CPUs of server and generator in a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeTaken {
+    /// Share of the pinned CPUs' time that a hypervisor took away, 0 to 1.
+    pub steal_share: f64,
+    /// Share of the server CPUs' time that other programs used (see [`Machine`](crate::record::Machine)), 0 to 1.
+    pub server_other_share: f64,
+    /// Longest share of the turn for which a thread of the generator waited for its CPU, 0 to 1, without what a database or an
+    /// upstream used that has the same CPUs by plan.
+    pub generator_delay_share: f64,
+}
+
+impl TimeTaken {
+    /// The rules for which the turn must not be used.
+    pub fn void_rules(self) -> impl Iterator<Item = Rule> {
+        let broken = [
+            (Rule::Steal, self.steal_share > MAX_STEAL_SHARE),
+            (Rule::OtherPrograms, self.server_other_share > MAX_OTHER_SHARE),
+            (Rule::GeneratorDisturbed, self.generator_delay_share > MAX_GENERATOR_DELAY_SHARE),
+        ];
+        broken.into_iter().filter(|(_, is_broken)| *is_broken).map(|(rule, _)| rule)
+    }
+}
+
+impl Turn {
+    /// Whether others took so much of it that it must not be used, as far as it tells.
+    pub fn is_void(&self) -> bool {
+        self.taken.is_some_and(|taken| taken.void_rules().next().is_some())
+    }
+}
