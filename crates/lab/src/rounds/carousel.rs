@@ -137,7 +137,8 @@ impl Rotations<'_> {
         }
     }
 
-    /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window would be load on its generator.
+    /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
+    /// would be load on its generator.
     fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
         keep_going(riders, failures, |rider| {
             let Rider { ongoing, generator, .. } = rider;

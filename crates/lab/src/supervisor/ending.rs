@@ -83,14 +83,19 @@ pub(super) fn forward_signals() -> io::Result<(Sender<Wake>, Receiver<Wake>)> {
     Ok((wake, woken))
 }
 
-/// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left.
+/// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left. Looking for them reads a file of every process
+/// on the machine, so it is done only where somebody is left whom the kernel has not ended with the group.
 pub(super) fn end_all(mut deadline: Instant, woken: &Receiver<Wake>, group: &Group) {
-    if Instant::now() < deadline {
+    if Instant::now() < deadline && has_children() {
         signal_all(Signal::TERM);
     }
+    let mut is_group_killed = false;
     while has_children() {
         if Instant::now() >= deadline {
-            kill_all(group);
+            is_group_killed = !is_group_killed && group.kill();
+            if !is_group_killed {
+                kill_all(group);
+            }
         }
         if let Ok(Wake::Kill) = woken.recv_timeout(END_POLL) {
             deadline = Instant::now();
@@ -194,6 +199,11 @@ pub(super) fn reap(pid: Pid) -> Option<WaitStatus> {
         }
     }
     found
+}
+
+/// How many processes below this one have not ended.
+pub(super) fn left_behind() -> usize {
+    if has_children() { living().len() } else { 0 }
 }
 
 /// Whether a descendant is left; reaps those that have ended.

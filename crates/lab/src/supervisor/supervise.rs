@@ -125,7 +125,7 @@ fn watch(pid: Pid, options: &SupervisorOptions, woken: &Receiver<Wake>, events: 
             Ok(Wake::Child) => {}
         }
         if let Some(status) = ending::reap(pid) {
-            let left_behind = ending::living().len();
+            let left_behind = ending::left_behind();
             let (code, signal) = (status.exit_status(), status.terminating_signal());
             // If nobody hears it any more, standard input is about to say so too.
             let cpu_ns = cpu_of_children().map(|all| all - as_launcher);
