@@ -8,7 +8,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::record::{Measurement, Record};
+use assay_model::record::{Measurement, Record, TimeTaken, Turn};
 use assay_report::export::csv;
 use support::{LEVELS, ROUNDS, sample};
 
@@ -36,6 +36,20 @@ fn every_planned_window_has_a_row() {
     assert_eq!(lines.iter().filter(|line| line.contains("failed under load")).count(), 4);
     assert_eq!(rows(&csv).iter().filter(|row| row["void"] == "steal").count(), 2);
     assert!(rows(&csv).iter().all(|row| row["failure"].is_empty() != row["ok"].is_empty()));
+}
+
+#[test]
+fn turns_that_do_not_count_are_counted_where_turns_tell() {
+    let (mut record, _) = sample();
+    let mut shares = [Some(0.2), Some(0.0), None].into_iter().cycle();
+    each_window(&mut record, |window| {
+        let taken =
+            shares.next().flatten().map(|share| TimeTaken { steal_share: share, ..TimeTaken::default() });
+        window.turns = vec![Turn { taken, ..Turn::default() }; 2];
+    });
+    let csv = csv(&record).unwrap();
+    let told: BTreeSet<&str> = rows(&csv).iter().map(|row| row["void_turns"]).collect();
+    assert_eq!(told, BTreeSet::from(["", "0", "2"]));
 }
 
 #[test]

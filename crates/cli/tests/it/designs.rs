@@ -206,11 +206,11 @@ fn commands_that_insist_on_the_same_port_live_in_groups() {
     assert!(windows.clone().all(|window| window.turns.len() > 1), "in turns");
 }
 
-/// Two that are equal, and one that is twenty times as slow.
+/// Two that are equal on average, of which one serves at random so that nothing is shown of them, and one that is twenty times as slow.
 #[test]
 fn who_is_told_apart_from_everybody_has_every_second_turn() {
     let lab = lab();
-    lab.stub("equal", "server", &one_by_one("4ms"));
+    lab.stub("equal", "server", &one_by_one("exp:4ms"));
     lab.stub("far", "server", &one_by_one("80ms"));
     let asked = ["quick", "equal", "far", "-c", "8", "--rounds", "3", "--budget", "24s", "--warmup", "250ms"];
     let told = lab.run(&asked).assert().code(0);

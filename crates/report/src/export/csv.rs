@@ -28,7 +28,7 @@ struct Row<'a> {
 /// A column: its heading, and its field where there is something to tell.
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 55] = [
+const COLUMNS: [Column; 56] = [
     ("run", |row| text(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
@@ -80,6 +80,7 @@ const COLUMNS: [Column; 55] = [
     ("generator_busy_share", |row| told(busiest_thread_share(row.measured()?))),
     ("generator_delay_share", |row| told(row.measured()?.generator_delay_share())),
     ("void", |row| text(notes::rules_text(row.measured()?.void_rules()))),
+    ("void_turns", |row| told(void_turns(row.measured()?)?)),
     ("failure", failure),
     ("rules_kept", |row| told(row.conformance()?.score().kept)),
     ("rules_applicable", |row| told(row.conformance()?.score().applicable)),
@@ -196,6 +197,12 @@ impl Row<'_> {
         let entry = self.record.entry_of(&self.run.contender)?;
         entry.conformance.as_ref()
     }
+}
+
+/// Turns whose rates do not count; nothing where there are none or they do not tell.
+fn void_turns(window: &Measurement) -> Option<usize> {
+    let told = || window.turns.iter().filter(|turn| turn.taken.is_some());
+    told().next().map(|_| told().filter(|turn| turn.is_void()).count())
 }
 
 /// A figure of ours.

@@ -230,7 +230,9 @@ fn sample(window: &Window<'_>) -> Sample {
 /// A curve for each contender and load. A redline's windows have many loads under one name, so they have none.
 fn curves(windows: &[Window<'_>]) -> Vec<Curve> {
     let mut groups: BTreeMap<(Offered, &str), Vec<&Durations<'_>>> = BTreeMap::new();
-    for window in windows.iter().filter(|window| window.counts) {
+    // Of a window some of whose turns were disturbed the rate may count, and its times do not.
+    let is_whole = |window: &&Window<'_>| window.counts && window.measurement.void_rules().is_empty();
+    for window in windows.iter().filter(is_whole) {
         let offered = window.measurement.cell.offered;
         if !matches!(offered, Offered::Redline(_)) {
             groups.entry((offered, window.run.contender.as_str())).or_default().push(&window.durations);

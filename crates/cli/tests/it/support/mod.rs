@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::load::LoadReport;
-use assay_model::record::{Machine, NotRun, Record};
+use assay_model::record::{Machine, NotRun, Record, TimeTaken};
 use assay_model::usage::Usage;
 use assert_cmd::Command;
 use tempfile::TempDir;
@@ -218,7 +218,9 @@ pub(crate) fn free_of_disturbance(record: &mut Record) {
         window.load.checks.clear();
         window.load.generator = Usage::default();
         window.machine = Machine::default();
-        window.turns.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
+        for turn in &mut window.turns {
+            (turn.load.generator_delay_share, turn.taken) = (0.0, Some(TimeTaken::default()));
+        }
         window.duet.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
     }
 }
