@@ -67,8 +67,8 @@ impl Census {
     }
 
     /// Looks again, soon after: at `roots`, all below them, whoever has children and whoever is new as closely as [`Self::take`], at
-    /// everybody else by the clock alone. Beside a database with hundreds of connections a close look at all takes a fifth of
-    /// the time of a short window. The child of somebody who had none is missed if it is made and has ended between two looks.
+    /// everybody else by the clock alone. Beside a database with hundreds of connections close looks at all
+    /// take milliseconds of every turn. The child of somebody who had none is missed if it is made and has ended between two looks.
     pub fn again(&self, roots: &[u32]) -> Self {
         let at = Instant::now();
         let ids = ids();

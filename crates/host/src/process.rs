@@ -80,11 +80,7 @@ pub(crate) fn same_family(before: &[Process], after: &[Process]) -> bool {
 
 /// Every process that can be seen, ascending. Those that end during the scan are left out.
 pub(crate) fn scan() -> Vec<Process> {
-    let visible = procfs::process::all_processes().into_iter().flatten().flatten();
-    let mut all: Vec<Process> =
-        visible.filter_map(|process| process.stat().ok()).map(Process::from).collect();
-    all.sort_by_key(|process| process.pid);
-    all
+    ids().into_iter().filter_map(find).collect()
 }
 
 /// The ids of all processes that can be seen, ascending.

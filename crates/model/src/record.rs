@@ -454,18 +454,22 @@ impl Measurement {
         let checks = self.load.checks.iter().filter(void);
         let mut broken: Vec<Rule> = checks.map(|check| check.rule).collect();
         let own = [
-            (Rule::Steal, self.machine.steal_share > MAX_STEAL_SHARE),
-            (Rule::OtherPrograms, self.machine.server_other_share > MAX_OTHER_SHARE),
-            (Rule::GeneratorDisturbed, self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
             (Rule::ServerRetransmissions, self.server_stack.as_ref().is_some_and(StackCounts::has_stalled)),
             (Rule::Ports, self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
         ];
-        for (rule, _) in own.into_iter().filter(|(_, is_broken)| *is_broken) {
+        let own = own.into_iter().filter(|(_, is_broken)| *is_broken).map(|(rule, _)| rule);
+        for rule in self.taken().void_rules().chain(own) {
             if !broken.contains(&rule) {
                 broken.push(rule);
             }
         }
         broken
+    }
+
+    /// What others took from it as a whole; of the generator's threads on average.
+    fn taken(&self) -> TimeTaken {
+        let Machine { steal_share, server_other_share, .. } = self.machine;
+        TimeTaken { steal_share, server_other_share, generator_delay_share: self.generator_delay_share() }
     }
 
     /// The rules for which its throughput must not be used. What others took from a window that is made of turns, they took from some of

@@ -46,7 +46,7 @@ pub struct Turn {
     pub taken: Option<TimeTaken>,
 }
 
-/// Time that others took from the CPUs of server and generator in a turn.
+/// Time that others took from the CPUs of server and generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeTaken {
     /// Share of the pinned CPUs' time that a hypervisor took away, 0 to 1.
@@ -59,7 +59,7 @@ pub struct TimeTaken {
 }
 
 impl TimeTaken {
-    /// The rules for which the turn must not be used.
+    /// The rules for which what it was taken from, a turn or a window, must not be used.
     pub fn void_rules(self) -> impl Iterator<Item = Rule> {
         let broken = [
             (Rule::Steal, self.steal_share > MAX_STEAL_SHARE),

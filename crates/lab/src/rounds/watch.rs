@@ -248,10 +248,8 @@ impl Seen {
         if server_run.away.is_some() {
             return None;
         }
-        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
         let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
-        let machine =
-            self.system.machine(&isolation.server, &isolation.generator, own.as_ref(), apart, self.others_ns);
+        let machine = self.counters(server_run, own.as_ref());
         let database = self.database.as_ref().filter(|database| database.beside_generator);
         let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
         let by_plan = [database.map(|of| &of.usage), upstream.map(|of| &of.usage)].into_iter().flatten();
@@ -265,15 +263,18 @@ impl Seen {
 
     /// What the machine did.
     pub(super) fn machine(&self, server_run: &ServerRun<'_>) -> Machine {
-        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
-        let used = self.server.as_ref();
-        let machine =
-            self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);
+        let machine = self.counters(server_run, self.server.as_ref());
         let [server_throttled, own_throttled] = self.throttled;
         // The CPUs of a server on another host are not this machine's.
         let is_away = server_run.away.is_some();
         let server_idle_share = if is_away { 1.0 } else { machine.server_idle_share };
         Machine { server_throttled, own_throttled, server_idle_share, ..machine }
+    }
+
+    /// What the machine's counters show where the server `used` so much.
+    fn counters(&self, server_run: &ServerRun<'_>, used: Option<&Usage>) -> Machine {
+        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
+        self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns)
     }
 
     /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not

@@ -222,7 +222,7 @@ fn sample(window: &Window<'_>) -> Sample {
         offset_ns: measurement.offset_ns,
         per_second: per_second(measurement),
         counts: window.counts,
-        void: measurement.void_rules().into_iter().map(|rule| rule.to_string()).collect(),
+        void: measurement.rate_void_rules().into_iter().map(|rule| rule.to_string()).collect(),
         quantiles_ns: QUANTILES.iter().map(|&quantile| window.durations.quantile(quantile)).collect(),
     }
 }

@@ -19,14 +19,14 @@ pub(super) fn taken(check: &Check, share: f64, void: Part, turns: Option<Part>) 
 
 /// What does not count of windows and of the turns that they are made of.
 pub(super) fn lost(void: Part, turns: Option<Part>) -> Option<String> {
-    let turns = turns.filter(|turns| turns.hits > 0).map(|turns| part(turns, "turn"));
-    match (turns, void.hits > 0) {
+    let windows = part(void, "window");
+    let void_turns = turns.filter(|turns| turns.hits > 0).map(|turns| part(turns, "turn"));
+    match (void_turns, void.hits > 0) {
         (None, false) => None,
-        (None, true) => Some(format!("{} do not count", part(void, "window"))),
+        (None, true) if turns.is_some() => Some(format!("the percentiles of {windows} do not count")),
+        (None, true) => Some(format!("{windows} do not count")),
         (Some(turns), false) => Some(format!("{turns} do not count")),
-        (Some(turns), true) => {
-            Some(format!("{turns} do not count, nor do the percentiles of {}", part(void, "window")))
-        }
+        (Some(turns), true) => Some(format!("{turns} do not count, nor do the percentiles of {windows}")),
     }
 }
 

@@ -237,6 +237,8 @@ fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
     assert_eq!(taken(Rule::OtherPrograms, 0, None), used);
     assert_eq!(taken(Rule::OtherPrograms, 1, None), format!("{used}; 1 of 20 windows do not count"));
     assert_eq!(taken(Rule::OtherPrograms, 0, Some(7)), format!("{used}; 7 of 160 turns do not count"));
+    let times_alone = format!("{used}; the percentiles of 1 of 20 windows do not count");
+    assert_eq!(taken(Rule::OtherPrograms, 1, Some(0)), times_alone);
     assert_eq!(
         taken(Rule::Steal, 1, Some(7)),
         "a hypervisor took up to 12 % of a window's CPU time; 7 of 160 turns do not count, nor do the percentiles of 1 of 20 \
