@@ -22,6 +22,17 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// That part of an interval of a ratio which lies beyond a margin on the side of its estimate, for a ratio that was shown in another
+    /// way to lie there: both statements hold together (Guilbaud, Biometrical J. 50, 2008).
+    pub(crate) fn beyond(self, margin: f64) -> Self {
+        let (least, most) = (1.0 + margin, 1.0 / (1.0 + margin));
+        if self.estimate > 1.0 {
+            Self { low: self.low.max(least), ..self }
+        } else {
+            Self { high: self.high.min(most), ..self }
+        }
+    }
+
     /// An interval of a logarithm, on the original scale.
     pub(crate) fn exp(self) -> Self {
         Self { estimate: self.estimate.exp(), low: self.low.exp(), high: self.high.exp(), ..self }

@@ -7,7 +7,7 @@ use assay_stats::sequential::Settled;
 use assay_stats::simulation::{
     Shape, Simulated, SimulationOutcome, Trials, Truth as _, World, alike, ladder, uneven,
 };
-use assay_stats::simultaneous::{Looks, each_of};
+use assay_stats::simultaneous::{Boundary, Looks, each_of};
 use assay_stats::table::{Comparison, Table, Windows};
 use assay_stats::tiers::LEAST_MARGIN;
 use proptest::prelude::*;
@@ -50,6 +50,26 @@ fn one_window_per_life_without_a_prior_is_the_paired_t_interval() {
             assert!((got / expected - 1.0).abs() < 1e-5, "{got} instead of {expected}");
         }
     }
+}
+
+/// Judged by the boundary of all ten pairs, the first two are left in question; when the nine others are shown, by that of one.
+#[test]
+fn pairs_that_are_left_in_question_need_the_boundary_of_these_alone() {
+    let near = [94.0, 101.0, 90.0, 97.0, 93.5];
+    let far = |times: f64| single(&A.map(|rate| rate * times));
+    let table = Table::fit(&[single(&A), single(&near), far(2.0), far(4.0), far(8.0)]).unwrap();
+    let all: Vec<usize> = (0..5).collect();
+    let compared =
+        |of: &[usize]| table.compare(of, &Prior::none(), Looks::Once, 0.95, LEAST_MARGIN).unwrap().pairs[0];
+    let boundary = Boundary::once(5, 5, 0.95).unwrap();
+    let (left, alone) = (compared(&all), compared(&all[..2]));
+    let wide = left.difference - boundary.critical_value(5).unwrap() * left.standard_error;
+    assert!(wide < 0.0, "it would have been open");
+    assert_eq!((left.settled, alone.settled), (Settled::Distinct, Settled::Distinct));
+    assert!((left.critical_value / alone.critical_value - 1.0).abs() < 0.02, "{left:?} {alone:?}");
+    let ratio = left.ratio.unwrap();
+    assert_eq!(ratio.low, 1.0 + LEAST_MARGIN, "what was shown, and no more");
+    assert!(ratio.high > alone.ratio.unwrap().high, "the other end holds together with all others");
 }
 
 #[test]
@@ -279,6 +299,8 @@ proptest! {
             prop_assert!(ratio.low <= ratio.estimate && ratio.estimate <= ratio.high && ratio.low > 0.0);
             let shared = first.letters.chars().any(|letter| second.letters.contains(letter));
             prop_assert_eq!(shared, pair.settled != Settled::Distinct, "letters say what pairs say");
+            let is_beyond = ratio.low >= 1.0 + margin || ratio.high <= 1.0 / (1.0 + margin);
+            prop_assert_eq!(is_beyond, pair.settled == Settled::Distinct, "intervals say what pairs say");
             if pair.settled == Settled::Distinct {
                 let (faster, slower) = if ratio.estimate > 1.0 { (first, second) } else { (second, first) };
                 prop_assert!(faster.tier < slower.tier, "whoever is shown to be faster is in a better tier");

@@ -43,6 +43,11 @@ fn split(groups: usize, world: World) -> World {
     World { groups, ..world }
 }
 
+/// Equals in twos, and each two so many times as fast as the two before: all other pairs are soon told apart, and leave these in question.
+fn in_twos(step: f64, restart_sd: f64, window_sd: f64) -> Vec<Simulated> {
+    ladder(3, step, restart_sd, window_sd).into_iter().flat_map(|one| [one; 2]).collect()
+}
+
 fn one_restless() -> Vec<Simulated> {
     let mut contenders = alike(6, 0.005, 0.0);
     contenders[5].restart_sd = 0.05;
@@ -61,6 +66,13 @@ pub(super) fn equals() -> Vec<Case> {
             ("5 steady and 1 ten times as restless", World::quiet(one_restless(), rounds), 1),
             ("2 alike, heavy tails", heavy(alike(2, 0.02, 0.0), rounds), 1),
             ("20 alike, heavy tails", heavy(alike(20, 0.02, 0.0), rounds), 1),
+            ("6 equal in twos, normal", World::quiet(in_twos(3.0, 0.02, 0.0), rounds), 1),
+            ("6 equal in twos, heavy tails, 3 tables", heavy(in_twos(3.0, 0.02, 0.0), rounds), 3),
+            (
+                "carousel of 20, 6 equal in twos, 3 tables",
+                World::noisy(in_twos(3.0, 0.015, 0.23), rounds, 20),
+                3,
+            ),
             ("carousel of 20, 7 alike, 3 tables", World::noisy(alike(7, 0.015, 0.23), rounds, 20), 3),
             ("carousel of 20, 6 uneven, 3 tables", World::noisy(uneven(0.2), rounds, 20), 3),
             ("carousel of 30, 20 alike, 4 tables", World::noisy(alike(20, 0.015, 0.25), rounds, 30), 4),
@@ -90,6 +102,8 @@ pub(super) fn tails() -> Vec<Case> {
             ("6 alike, normal", round(World::quiet(alike(6, 0.3, 0.0), rounds))),
             ("6 alike, heavy tails", round(heavy(alike(6, 0.3, 0.0), rounds))),
             ("6 uneven, heavy tails", round(heavy(uneven, rounds))),
+            ("6 equal in twos, normal", round(World::quiet(in_twos(100.0, 0.3, 0.0), rounds))),
+            ("6 equal in twos, heavy tails", round(heavy(in_twos(100.0, 0.3, 0.0), rounds))),
             (
                 "6 alike, skewed",
                 World { restarts: Shape::Skewed, ..round(World::quiet(alike(6, 0.3, 0.0), rounds)) },

@@ -18,12 +18,15 @@ pub struct Pair {
     pub first: usize,
     /// The one below it; it stands later among those who were compared.
     pub second: usize,
-    /// The ratio of their rates, in an interval that holds together with those of all other pairs and looks; `None` where
-    /// nothing can be said.
+    /// The ratio of their rates, in an interval that holds together with those of all other pairs and looks; it ends at the margin
+    /// where they are shown to differ and it alone does not say so. `None` where nothing can be said.
     pub ratio: Option<Interval>,
-    /// The standard error of the logarithm of the ratio; infinite where it is not known.
+    /// The logarithm of the ratio; 0 where nothing can be said.
+    pub difference: f64,
+    /// The standard error of that logarithm; infinite where it is not known.
     pub standard_error: f64,
-    /// How many standard errors the interval reaches to both sides.
+    /// How many standard errors beyond the margin an estimate must lie to be shown to differ, by the pairs that were left in question in
+    /// the end.
     pub critical_value: f64,
     /// Degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
@@ -59,6 +62,7 @@ impl Pair {
             first,
             second,
             ratio: None,
+            difference: 0.0,
             standard_error: f64::INFINITY,
             critical_value: f64::INFINITY,
             degrees_of_freedom: 0.0,
@@ -98,39 +102,64 @@ impl Table {
             pairs().filter_map(|(a, b)| Some(prior.lent(&self.spread(a, b)?))).fold(f64::INFINITY, f64::min);
         let boundary = match self.rounds() {
             0 | 1 => None,
+            _ if present.len() < 2 => None,
             rounds => Some(Boundary::moderated(present.len(), looks, rounds, confidence, lent)?),
         };
-        let pairs: Vec<Pair> =
-            pairs().map(|pair| self.pair(pair, prior, looks, boundary.as_ref(), margin)).collect();
+        let mut pairs: Vec<Pair> = pairs().map(|pair| self.unjudged(pair, prior)).collect();
+        if let Some(boundary) = boundary {
+            pairs = self.judge(&pairs, looks, &boundary, margin);
+        }
         Ok(Comparison { standings: self.standings(&present, &pairs), pairs })
     }
 
-    fn pair(
-        &self,
-        (first, second): (usize, usize),
-        prior: &Prior,
-        looks: Looks,
-        boundary: Option<&Boundary>,
-        margin: f64,
-    ) -> Pair {
-        let mut pair = Pair::unknown(first, second);
+    /// What is known of a pair before any boundary.
+    fn unjudged(&self, (first, second): (usize, usize), prior: &Prior) -> Pair {
+        let unknown = Pair::unknown(first, second);
         let Some((difference, standard_error, moderated)) = self.difference(first, second, prior) else {
-            return pair;
+            return unknown;
         };
-        let degrees_of_freedom = moderated.degrees_of_freedom;
-        pair = Pair { standard_error, degrees_of_freedom, ..pair };
+        Pair { difference, standard_error, degrees_of_freedom: moderated.degrees_of_freedom, ..unknown }
+    }
+
+    /// Judges pairs by the boundary of all of them, and those that it does not show to differ by the lower one that these alone need,
+    /// until nothing more is shown ([`Boundary::among`]).
+    fn judge(&self, unjudged: &[Pair], looks: Looks, boundary: &Boundary, margin: f64) -> Vec<Pair> {
+        let judged = |pair: &Pair, by: &Boundary| self.judged(pair, looks, by, margin);
+        let mut pairs: Vec<Pair> = unjudged.iter().map(|pair| judged(pair, boundary)).collect();
+        let is_shown = |pair: &Pair| pair.settled == Settled::Distinct;
+        loop {
+            let shown: Vec<bool> = pairs.iter().map(is_shown).collect();
+            let lower = boundary.among(|pair| !shown[pair]);
+            for pair in &mut pairs {
+                let again = judged(pair, &lower);
+                pair.critical_value = again.critical_value;
+                if let Some(wider) = pair.ratio
+                    && is_shown(&again)
+                    && !is_shown(pair)
+                {
+                    pair.ratio = Some(wider.beyond(margin));
+                    pair.settled = Settled::Distinct;
+                }
+            }
+            if pairs.iter().map(is_shown).eq(shown) {
+                return pairs;
+            }
+        }
+    }
+
+    /// A pair with its interval by a boundary, and what that shows.
+    fn judged(&self, pair: &Pair, looks: Looks, boundary: &Boundary, margin: f64) -> Pair {
         // Whoever was left out of later rounds is at the look at which that was decided.
         let look = match looks {
             Looks::Once => self.rounds(),
-            Looks::EveryRound { .. } => self.rounds_of_both(first, second).max(FIRST_LOOK),
+            Looks::EveryRound { .. } => self.rounds_of_both(pair.first, pair.second).max(FIRST_LOOK),
         };
-        let Some(boundary) = boundary else { return pair };
-        if let Some(critical_value) = boundary.critical_value_of(look, degrees_of_freedom)
-            && let Some(ratio) = around(difference, critical_value * standard_error, boundary.confidence())
-        {
-            pair = Pair { ratio: Some(ratio), critical_value, settled: settled(&ratio, margin), ..pair };
-        }
-        pair
+        let critical_value = boundary.critical_value_of(look, pair.degrees_of_freedom);
+        let reaching = critical_value.and_then(|critical_value| {
+            let ratio = around(pair.difference, critical_value * pair.standard_error, boundary.confidence())?;
+            Some(Pair { ratio: Some(ratio), critical_value, settled: settled(&ratio, margin), ..*pair })
+        });
+        reaching.unwrap_or(*pair)
     }
 
     fn rounds_of_both(&self, first: usize, second: usize) -> usize {

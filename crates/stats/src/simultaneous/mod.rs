@@ -16,33 +16,20 @@
 //! wrong with probability α. Intervals with these critical values hold at every look, hence at whichever one stops (repeated
 //! confidence intervals; Jennison & Turnbull, JRSS B 51, 1989).
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
-use rand::{Rng, RngExt as _};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
+mod deviates;
+mod experiments;
 
 use crate::error::{at_least, open_unit};
 use crate::{StatsError, student};
+use deviates::{deviate_of_t, t_of_deviate, weight};
+use experiments::{Experiments, Question};
 
 /// The first round after which there is a look; the early critical values are so high that it costs later looks nothing.
 pub const FIRST_LOOK: usize = 2;
 /// Most rounds for which looks can be planned.
 pub const MOST_ROUNDS: usize = 1_000;
-/// 1/2 − Δ of Wang and Tsiatis.
-const FALL: f64 = 0.25;
 /// An interval of more standard errors than this would be no statement about anything.
 const MOST_STANDARD_ERRORS: f64 = 1_000.0;
-/// Simulated differences of one pair in one round, from which the number of simulated experiments follows.
-const WORK: usize = 20_000_000;
-/// With so many experiments an α of 5 % is met to ± 0.3 % (one standard error) …
-const FEWEST_EXPERIMENTS: usize = 5_000;
-/// … and with these to ± 0.1 %.
-const MOST_EXPERIMENTS: usize = 50_000;
-/// Beginning of the stream of random numbers; any constant would do.
-const SEED: u64 = 1984;
-
 /// Most degrees of freedom of a prior that make a difference to how pairs hang together.
 const MOST_LENT: usize = 160;
 
@@ -64,7 +51,11 @@ pub struct Boundary {
     confidence: f64,
     first_look: usize,
     most_rounds: usize,
-    /// The critical value at the last look, as a normal deviate.
+    /// Several pairs, or several looks; absent for one pair at one look, which needs no simulation.
+    simulated: Option<Question>,
+    /// The critical value of one pair at the last look alone, as a normal deviate.
+    of_one_pair: f64,
+    /// The critical value of all pairs at the last look, as a normal deviate.
     last_deviate: f64,
 }
 
@@ -119,19 +110,34 @@ impl Boundary {
             let (name, range) = ("rounds", "at most a thousand");
             return Err(StatsError::OutOfRange { name, range, value: last as f64 });
         }
-        let last_deviate = if contenders > 2 || first < last {
-            remembered(Question {
-                contenders: contenders.max(2),
-                first,
-                last,
-                confidence: confidence.to_bits(),
-                lent,
-            })
-        } else {
-            let degrees_of_freedom = (last - 1 + lent) as f64;
-            deviate_of_t(student::critical_value_of(confidence, degrees_of_freedom)?, degrees_of_freedom)
+        let df = (last - 1 + lent) as f64;
+        let of_one_pair = deviate_of_t(student::critical_value_of(confidence, df)?, df);
+        let contenders = contenders.max(2);
+        let question = Question { contenders, first, last, confidence: confidence.to_bits(), lent };
+        let simulated = (contenders > 2 || first < last).then_some(question);
+        let boundary = Self {
+            confidence,
+            first_look: first,
+            most_rounds: last,
+            simulated,
+            of_one_pair,
+            last_deviate: of_one_pair,
         };
-        Ok(Self { confidence, first_look: first, most_rounds: last, last_deviate })
+        Ok(boundary.among(|_| true))
+    }
+
+    /// The boundary that those pairs need which are left in question: no lower than that of one of them, no higher than that of all.
+    /// Pairs are counted from those of the first contender with all others on.
+    ///
+    /// Judging the pairs that are left by it, after all others were shown to differ, and so on until nothing more is shown, keeps the
+    /// chance of ever calling equals different at α (step-down; Romano & Wolf, J. Am. Stat. Assoc. 100, 2005). When the first
+    /// two equals are called different, all equals are still in question, so that the boundary is no lower than theirs. Intervals that
+    /// hold together need the boundary of all pairs.
+    #[must_use]
+    pub fn among(&self, is_in_question: impl Fn(usize) -> bool) -> Self {
+        let Some(question) = self.simulated else { return *self };
+        let last_deviate = Experiments::of(question, self.of_one_pair).critical_deviate(is_in_question);
+        Self { last_deviate, ..*self }
     }
 
     /// How many standard errors from 0 a pair's mean over `rounds` rounds must lie to count; `None` when nothing may be
@@ -158,78 +164,10 @@ impl Boundary {
     }
 }
 
-/// What has to be simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Question {
-    contenders: usize,
-    first: usize,
-    last: usize,
-    /// The bits of a number between 0 and 1.
-    confidence: u64,
-    lent: usize,
-}
-
 /// Few different questions make few simulations; and fewer degrees of freedom are the safe side.
 fn nearest_below(lent: f64) -> usize {
     const ASKED: [usize; 14] = [0, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 48, 80, MOST_LENT];
     ASKED.into_iter().rev().find(|&asked| asked as f64 <= lent).unwrap_or(0)
-}
-
-/// The simulation's answer, computed once in the life of the process: a report asks for the same one in every cell.
-fn remembered(question: Question) -> f64 {
-    static ANSWERS: LazyLock<Mutex<HashMap<Question, f64>>> = LazyLock::new(Mutex::default);
-    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-    *answers.entry(question).or_insert_with(|| simulated(question))
-}
-
-/// The value that the largest weighted deviate over all pairs and looks exceeds in a share α of simulated experiments.
-fn simulated(question: Question) -> f64 {
-    let pairs = question.contenders * (question.contenders - 1) / 2;
-    let experiments = (WORK / (pairs * question.last)).clamp(FEWEST_EXPERIMENTS, MOST_EXPERIMENTS);
-    let weights: Vec<f64> = (1..=question.last).map(|round| weight(round, question.last)).collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let mut largest: Vec<f64> =
-        (0..experiments).map(|_| largest_deviate(question, &weights, &mut rng)).collect();
-    largest.sort_unstable_by(f64::total_cmp);
-    let exceeding = ((1.0 - f64::from_bits(question.confidence)) * experiments as f64) as usize;
-    largest[experiments - 1 - exceeding.min(experiments - 1)]
-}
-
-/// The largest deviate over all pairs and looks of one simulated experiment, each look's with the weight of its round.
-fn largest_deviate(question: Question, weights: &[f64], rng: &mut impl Rng) -> f64 {
-    let Question { contenders, first, lent, .. } = question;
-    // The prior's own sum of squares, of differences of two: it is the same for all pairs.
-    let mut prior = vec![0.0; lent];
-    fill_normal(&mut prior, rng);
-    let prior = 2.0 * prior.iter().map(|value| value * value).sum::<f64>();
-    let mut sums = vec![0.0; contenders * (contenders - 1) / 2];
-    let mut squares = sums.clone();
-    let mut results = vec![0.0; contenders];
-    let mut largest = 0.0_f64;
-    for (round, weight) in (1..).zip(weights) {
-        fill_normal(&mut results, rng);
-        let pairs = results.iter().enumerate().flat_map(|(i, a)| results[i + 1..].iter().map(move |b| a - b));
-        for ((difference, sum), square) in pairs.zip(&mut sums).zip(&mut squares) {
-            *sum += difference;
-            *square += difference * difference;
-        }
-        if round >= first {
-            let degrees_of_freedom = (round - 1 + lent) as f64;
-            let t = largest_t(&sums, &squares, prior, round as f64, degrees_of_freedom);
-            // A deviate is less than its t, so that most of them need not be computed.
-            if t * weight > largest {
-                largest = largest.max(deviate_of_t(t, degrees_of_freedom) * weight);
-            }
-        }
-    }
-    largest
-}
-
-/// The largest |t| of several samples of n values, given their sums and sums of squares, and the prior's sum of squares.
-fn largest_t(sums: &[f64], squares: &[f64], prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
-    let squared_t =
-        |(sum, square): (&f64, &f64)| sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum);
-    sums.iter().zip(squares).map(squared_t).fold(0.0, f64::max).sqrt()
 }
 
 /// What each of so many tables of a run must be judged with, so that all of them hold together with `confidence` (Šidák, J. Am.
@@ -237,35 +175,6 @@ fn largest_t(sums: &[f64], squares: &[f64], prior: f64, n: f64, degrees_of_freed
 /// restarts.
 pub fn each_of(tables: usize, confidence: f64) -> f64 {
     confidence.powf(1.0 / tables.max(1) as f64)
-}
-
-fn weight(round: usize, last: usize) -> f64 {
-    (round as f64 / last as f64).powf(FALL)
-}
-
-/// About the normal deviate that is as rare as `t` (Wallace, Ann. Math. Statist. 30, 1959). It only gives the boundary its
-/// shape: what is lost in the approximation, the simulation puts right.
-fn deviate_of_t(t: f64, df: f64) -> f64 {
-    (8.0 * df + 1.0) / (8.0 * df + 3.0) * (df * (t * t / df).ln_1p()).sqrt()
-}
-
-/// The inverse of [`deviate_of_t`].
-fn t_of_deviate(deviate: f64, df: f64) -> f64 {
-    let unscaled = deviate * (8.0 * df + 3.0) / (8.0 * df + 1.0);
-    (df * (unscaled * unscaled / df).exp_m1()).sqrt()
-}
-
-/// Standard normal numbers, two at a time (Box & Muller, Ann. Math. Statist. 29, 1958).
-fn fill_normal(values: &mut [f64], rng: &mut impl Rng) {
-    for pair in values.chunks_mut(2) {
-        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-        let radius = (-2.0 * u.ln()).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
-        pair[0] = radius * cos;
-        if let Some(second) = pair.get_mut(1) {
-            *second = radius * sin;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -302,15 +211,6 @@ mod tests {
     }
 
     #[test]
-    fn a_deviate_is_less_than_its_t() {
-        for df in [1.0, 2.0, 10.0, 1160.0] {
-            for t in [1e-9, 0.1, 1.0, 3.0, 1e3, 1e9] {
-                assert!(deviate_of_t(t, df) < t, "{t} with {df}");
-            }
-        }
-    }
-
-    #[test]
     fn critical_values_fall_as_rounds_come_in_and_never_reach_that_of_a_single_look() {
         for (contenders, rounds) in [(2, 6), (2, 40), (10, 20)] {
             let values = every(contenders, rounds);
@@ -330,6 +230,29 @@ mod tests {
                 "{contenders} at {rounds}: {got} {bonferroni}"
             );
         }
+    }
+
+    #[test]
+    fn the_fewer_pairs_are_in_question_the_lower_is_the_boundary_down_to_that_of_one() {
+        for boundary in
+            [Boundary::once(6, 5, 0.95).unwrap(), Boundary::moderated(6, Looks::Once, 3, 0.99, 4.0).unwrap()]
+        {
+            let value = |of: Boundary| of.critical_value(of.most_rounds()).unwrap();
+            let left: Vec<f64> = (0..=15).map(|few| value(boundary.among(|pair| pair < few))).collect();
+            assert!(left.is_sorted(), "{left:?}");
+            assert_eq!(left[15], value(boundary), "all pairs");
+            assert!(left[15] / left[3] > 1.1, "{left:?}");
+        }
+        let one = Boundary::once(6, 5, 0.95).unwrap().among(|pair| pair == 7).critical_value(5).unwrap();
+        assert!((0.99..1.03).contains(&(one / once(2, 5))), "{one} instead of {}", once(2, 5));
+    }
+
+    /// Three of six are 15 pairs less 12: as many as three alone have, and as often wrong together.
+    #[test]
+    fn the_pairs_of_a_few_need_the_boundary_of_a_few() {
+        let of_three_among_six = |pair: usize| [0, 1, 5].contains(&pair);
+        let among = Boundary::once(6, 5, 0.95).unwrap().among(of_three_among_six).critical_value(5).unwrap();
+        assert!((among / once(3, 5) - 1.0).abs() < 0.03, "{among} instead of {}", once(3, 5));
     }
 
     #[test]

@@ -1,0 +1,134 @@
+//! Simulated experiments in which nobody differs: how far off their pairs are, and how far the worst of any number of them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use rand::{Rng, RngExt as _};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+use super::deviates::{deviate_of_t, weight};
+
+/// Simulated differences of one pair in one round, from which the number of simulated experiments follows.
+const WORK: usize = 20_000_000;
+/// With so many experiments an α of 5 % is met to ± 0.3 % (one standard error) …
+const FEWEST_EXPERIMENTS: usize = 5_000;
+/// … and with these to ± 0.1 %.
+const MOST_EXPERIMENTS: usize = 50_000;
+/// Beginning of the stream of random numbers; any constant would do.
+const SEED: u64 = 1984;
+/// No critical value that is simulated is less than this share of that of one pair at one look; what is less far off is not kept.
+const KEPT_FROM: f64 = 0.95;
+
+/// What has to be simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Question {
+    pub(super) contenders: usize,
+    /// The rounds after which the first and the last look are.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// The bits of a number between 0 and 1.
+    pub(super) confidence: u64,
+    /// Degrees of freedom of a prior that is common to all pairs.
+    pub(super) lent: usize,
+}
+
+/// How far off the pairs of all experiments were, as far as it matters.
+pub(super) struct Experiments {
+    /// How many may have a pair beyond the critical value.
+    allowed: usize,
+    /// The critical deviate of one pair at one look, which is known.
+    of_one_pair: f64,
+    /// The number of an experiment, that of a pair, and its largest weighted deviate over all looks: the largest first.
+    extremes: Vec<(usize, usize, f64)>,
+}
+
+impl Experiments {
+    /// The simulation's answer, computed once in the life of the process: a report asks for the same one in every cell.
+    pub(super) fn of(question: Question, of_one_pair: f64) -> Arc<Self> {
+        static ANSWERS: LazyLock<Mutex<HashMap<Question, Arc<Experiments>>>> = LazyLock::new(Mutex::default);
+        let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(
+            answers.entry(question).or_insert_with(|| Arc::new(Self::simulated(question, of_one_pair))),
+        )
+    }
+
+    fn simulated(question: Question, of_one_pair: f64) -> Self {
+        let pairs = question.contenders * (question.contenders - 1) / 2;
+        let experiments = (WORK / (pairs * question.last)).clamp(FEWEST_EXPERIMENTS, MOST_EXPERIMENTS);
+        let weights: Vec<f64> = (1..=question.last).map(|round| weight(round, question.last)).collect();
+        let kept_from = of_one_pair * KEPT_FROM;
+        let (mut rng, mut extremes) = (ChaCha8Rng::seed_from_u64(SEED), Vec::new());
+        for experiment in 0..experiments {
+            let largest = largest_deviates(question, &weights, kept_from, &mut rng);
+            let far = largest.into_iter().enumerate().filter(|(_, deviate)| *deviate > kept_from);
+            extremes.extend(far.map(|(pair, deviate)| (experiment, pair, deviate)));
+        }
+        extremes.sort_unstable_by(|(.., a), (.., b)| b.total_cmp(a));
+        let allowed = ((1.0 - f64::from_bits(question.confidence)) * experiments as f64) as usize;
+        Self { allowed, of_one_pair, extremes }
+    }
+
+    /// The deviate that the largest of the pairs in question exceeds in a share α of the experiments. Pairs are counted from those of
+    /// the first contender with all others on.
+    pub(super) fn critical_deviate(&self, is_in_question: impl Fn(usize) -> bool) -> f64 {
+        let mut beyond = BTreeSet::new();
+        for (experiment, _, deviate) in self.extremes.iter().filter(|(_, pair, _)| is_in_question(*pair)) {
+            beyond.insert(*experiment);
+            if beyond.len() > self.allowed {
+                return deviate.max(self.of_one_pair);
+            }
+        }
+        self.of_one_pair
+    }
+}
+
+/// The largest deviate of each pair over all looks of one simulated experiment, each look's with the weight of its round; 0 where it
+/// is not above `kept_from`.
+fn largest_deviates(question: Question, weights: &[f64], kept_from: f64, rng: &mut impl Rng) -> Vec<f64> {
+    let Question { contenders, first, lent, .. } = question;
+    // The prior's own sum of squares, of differences of two: it is the same for all pairs.
+    let mut prior = vec![0.0; lent];
+    fill_normal(&mut prior, rng);
+    let prior = 2.0 * prior.iter().map(|value| value * value).sum::<f64>();
+    let mut sums = vec![0.0; contenders * (contenders - 1) / 2];
+    let (mut squares, mut largest) = (sums.clone(), sums.clone());
+    let mut results = vec![0.0; contenders];
+    for (round, weight) in (1..).zip(weights) {
+        fill_normal(&mut results, rng);
+        let pairs = results.iter().enumerate().flat_map(|(i, a)| results[i + 1..].iter().map(move |b| a - b));
+        for ((difference, sum), square) in pairs.zip(&mut sums).zip(&mut squares) {
+            *sum += difference;
+            *square += difference * difference;
+        }
+        if round >= first {
+            let df = (round - 1 + lent) as f64;
+            for ((sum, square), largest) in sums.iter().zip(&squares).zip(&mut largest) {
+                let t = t_of_sums(*sum, *square, prior, round as f64, df);
+                // A deviate is less than its t, so that most of them need not be computed.
+                if t * weight > largest.max(kept_from) {
+                    *largest = largest.max(deviate_of_t(t, df) * weight);
+                }
+            }
+        }
+    }
+    largest
+}
+
+/// |t| of a sample of n values, given their sum and sum of squares, and the prior's sum of squares.
+fn t_of_sums(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
+    (sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum)).sqrt()
+}
+
+/// Standard normal numbers, two at a time (Box & Muller, Ann. Math. Statist. 29, 1958).
+fn fill_normal(values: &mut [f64], rng: &mut impl Rng) {
+    for pair in values.chunks_mut(2) {
+        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+        let radius = (-2.0 * u.ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
+        pair[0] = radius * cos;
+        if let Some(second) = pair.get_mut(1) {
+            *second = radius * sin;
+        }
+    }
+}
