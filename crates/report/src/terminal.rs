@@ -100,7 +100,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
 /// `\n`. `None` where nobody was profiled.
 pub fn explanation(record: &Record, verdict: &Verdict, style: &Style) -> Option<String> {
     let mut page = Page::new(style);
-    verdict.why.iter().for_each(|of| why::explained(&mut page, record, of));
+    why::explained(&mut page, record, &verdict.why);
     (!verdict.why.is_empty()).then(|| page.finish())
 }
 

@@ -208,14 +208,15 @@ pub(crate) fn is_faithful(spending: &Spending) -> bool {
     !is_far(spending.sampled_share - 1.0) && !cost(spending).is_some_and(is_far)
 }
 
-/// By which rules functions belong to parts.
+/// By which rules functions belong to parts, in every cell of a verdict.
 pub(crate) fn rules(why: &Why) -> String {
     format!("Functions belong to parts by the rules of version {}.", why.rules_version)
 }
 
-/// Every cell's parts and differences as Markdown.
+/// Every cell's parts and differences as Markdown, and the rules that all of it goes by.
 pub(crate) fn markdown(verdict: &Verdict) -> String {
-    verdict.why.iter().map(markdown_cell).collect()
+    let cells = verdict.why.iter().map(markdown_cell);
+    cells.chain(verdict.why.first().map(|why| format!("\n{}\n", rules(why)))).collect()
 }
 
 fn markdown_cell(why: &Why) -> String {
@@ -227,7 +228,7 @@ fn markdown_cell(why: &Why) -> String {
         let (doing, grounds) = (foreign::markdown(&doing(spending)), foreign::markdown(&grounds(spending)));
         out += &format!("\n- **{name}**: {doing}. {grounds}.");
     }
-    out + &format!("\n\n{}\n", rules(why))
+    out + "\n"
 }
 
 /// A row for each part, a column for each contender.

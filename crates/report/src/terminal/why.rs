@@ -32,8 +32,16 @@ pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
     page.line(&[]);
 }
 
-/// One cell for whoever asks why: bars, differences, sentences, and what all of it rests on.
-pub(super) fn explained(page: &mut Page, record: &Record, why: &Why) {
+/// Every cell for whoever asks why, and the rules that all of it goes by.
+pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
+    cells.iter().for_each(|why| explained_cell(page, record, why));
+    if let Some(why) = cells.first() {
+        paragraph(page, &why::rules(why), FAINT);
+    }
+}
+
+/// One cell: bars, differences, sentences, and what all of it rests on.
+fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
     bars(page, record, why);
     why.differences.iter().for_each(|of| difference(page, record, of));
     for sentence in words::why::of_cell(why) {
@@ -46,7 +54,6 @@ pub(super) fn explained(page: &mut Page, record: &Record, why: &Why) {
         let ansi = if why::is_faithful(spending) { FAINT } else { CAUTION };
         paragraph(page, &format!("{name}: {}", why::grounds(spending)), ansi);
     }
-    paragraph(page, &why::rules(why), FAINT);
     page.line(&[]);
 }
 
