@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use syn::visit::{self, Visit};
 
-/// A module by its path from the crate's root, which is empty.
-type Module = Vec<String>;
+use crate::names::{Leaf, Module, Names, attributes, is_for_tests, leaves};
+
 /// The modules that each module names.
 type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
@@ -34,13 +34,15 @@ fn source(name: &str) -> Option<(&str, Module)> {
 }
 
 fn check_crate(root: &str, sources: &BTreeMap<Module, &str>) -> Vec<String> {
-    let modules: BTreeSet<Module> = sources.keys().cloned().collect();
+    // What does not compile is found elsewhere.
+    let parsed = sources.iter().filter_map(|(module, text)| Some((module, syn::parse_file(text).ok()?)));
+    let files: BTreeMap<&Module, syn::File> = parsed.collect();
+    let mut names = Names::default();
+    files.iter().for_each(|(module, file)| names.read(module, &file.items));
     let (mut uses, mut tests) = (Uses::new(), BTreeSet::new());
-    for (module, text) in sources {
-        // What does not compile is found elsewhere.
-        let Ok(file) = syn::parse_file(text) else { continue };
-        let mut reader = Reader::new(module, &modules);
-        reader.visit_file(&file);
+    for (&module, file) in &files {
+        let mut reader = Reader::new(module, &files, &names);
+        reader.visit_file(file);
         tests.append(&mut reader.tests);
         uses.insert(module.clone(), reader.uses);
     }
@@ -88,7 +90,8 @@ fn shortest(uses: &Uses, start: &Module) -> Option<Vec<Module>> {
 /// Takes note of what a file names.
 struct Reader<'m> {
     /// The modules that have files.
-    modules: &'m BTreeSet<Module>,
+    files: &'m BTreeMap<&'m Module, syn::File>,
+    names: &'m Names,
     /// The file's own.
     own: &'m Module,
     /// Where in the file, which may hold modules of its own.
@@ -99,48 +102,19 @@ struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    fn new(own: &'m Module, modules: &'m BTreeSet<Module>) -> Self {
-        Self { modules, own, at: own.clone(), uses: BTreeSet::new(), tests: BTreeSet::new() }
+    fn new(own: &'m Module, files: &'m BTreeMap<&'m Module, syn::File>, names: &'m Names) -> Self {
+        Self { files, names, own, at: own.clone(), uses: BTreeSet::new(), tests: BTreeSet::new() }
     }
 
-    /// Takes note of a path, if it leads to another file that is neither above nor below this one.
+    /// Takes note of a path, if what it names is in another file that is neither above nor below this one.
     fn name(&mut self, path: &[String]) {
-        let mut rest = path.iter().peekable();
-        let mut module = match rest.next().map(String::as_str) {
-            Some("crate") => Vec::new(),
-            Some("self") => self.at.clone(),
-            Some("super") => parent(&self.at),
-            _ => return,
-        };
-        while rest.next_if(|step| *step == "super").is_some() {
-            module = parent(&module);
-        }
-        for step in rest {
-            let below = [module.as_slice(), std::slice::from_ref(step)].concat();
-            if !self.modules.contains(&below) {
-                break;
+        for mut module in self.names.meaning(&self.at, path) {
+            while !self.files.contains_key(&module) && module.pop().is_some() {}
+            if !module.starts_with(self.own) && !self.own.starts_with(&module) {
+                self.uses.insert(module);
             }
-            module = below;
-        }
-        if !module.starts_with(self.own) && !self.own.starts_with(&module) {
-            self.uses.insert(module);
         }
     }
-
-    fn name_tree(&mut self, above: &[String], tree: &syn::UseTree) {
-        let with = |name: &syn::Ident| [above, &[name.to_string()]].concat();
-        match tree {
-            syn::UseTree::Path(path) => self.name_tree(&with(&path.ident), &path.tree),
-            syn::UseTree::Name(name) => self.name(&with(&name.ident)),
-            syn::UseTree::Rename(name) => self.name(&with(&name.ident)),
-            syn::UseTree::Glob(_) => self.name(above),
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.name_tree(above, tree)),
-        }
-    }
-}
-
-fn parent(module: &Module) -> Module {
-    module.split_last().map_or_else(Vec::new, |(_, above)| above.to_vec())
 }
 
 impl<'ast> Visit<'ast> for Reader<'_> {
@@ -165,7 +139,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.name_tree(&[], &item.tree);
+        leaves(&item.tree).iter().for_each(|Leaf { path, .. }| self.name(path));
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -180,28 +154,6 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
             self.name(&word.split("::").map(str::to_owned).collect::<Vec<_>>());
         }
-    }
-}
-
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string().contains("test"),
-        _ => false,
-    })
-}
-
-fn attributes(item: &syn::Item) -> &[syn::Attribute] {
-    match item {
-        syn::Item::Const(item) => &item.attrs,
-        syn::Item::Enum(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Static(item) => &item.attrs,
-        syn::Item::Struct(item) => &item.attrs,
-        syn::Item::Type(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        _ => &[],
     }
 }
 
@@ -235,6 +187,46 @@ mod tests {
             ("xtask/src/b.rs", "use crate::a::A; #[cfg(test)] mod tests { use super::super::a::tests::T; }"),
         ]);
         assert!(found.is_empty(), "{found:?}");
+    }
+
+    /// As `wrong::answer` took `super::Fault`, which `fault` defined with the help of `answer`.
+    #[test]
+    fn what_another_file_exports_again_leads_to_the_file_that_defines_it() {
+        let over = |uses: &str| {
+            findings(&[
+                ("crates/x/src/lib.rs", uses),
+                ("crates/x/src/answer.rs", "use super::Fault;"),
+                ("crates/x/src/fault.rs", "use super::answer::answer; pub struct Fault;"),
+                ("crates/x/src/ways.rs", "pub use super::fault::Fault as Error;"),
+            ])
+        };
+        for uses in [
+            "pub use fault::Fault;",
+            "use self::fault::{self, Fault};",
+            "pub use fault::*;",
+            "use ways::Error as Fault;",
+            "mod inner { pub use crate::fault::*; } use inner::Fault;",
+        ] {
+            let found = over(uses);
+            assert!(
+                found.iter().any(|found| found.contains(": answer → fault → answer; ")),
+                "{uses}: {found:?}"
+            );
+        }
+        for uses in ["pub struct Fault;", "use std::fmt::Error as Fault;", "pub use Fault;", ""] {
+            assert_eq!(over(uses), [""; 0], "{uses}");
+        }
+    }
+
+    #[test]
+    fn what_a_name_brings_along_is_followed_where_it_is_used() {
+        let found = findings(&[
+            ("crates/x/src/a.rs", "use crate::base; fn a() { base::Access::grant() }"),
+            ("crates/x/src/base/mod.rs", "mod supply; pub use supply::Access;"),
+            ("crates/x/src/base/supply.rs", "pub struct Access(crate::a::A);"),
+        ]);
+        let [found] = found.as_slice() else { panic!("{found:?}") };
+        assert!(found.contains(": a → base::supply → a; "), "{found}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod figures;
 mod layers;
 mod licences;
 mod measure;
+mod names;
 mod oracle;
 mod process_tests;
 mod references;

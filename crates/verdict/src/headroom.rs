@@ -11,7 +11,8 @@ use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
 
-use super::sample::{Sample, throughput};
+use super::sample::Sample;
+use super::turns::throughput;
 use super::{AT_LIMIT, LEAST_HEADROOM, median};
 
 /// The headroom of a contender; `None` where nothing was sent.

@@ -67,9 +67,10 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 use ageing::Slow;
 pub use ageing::needs_long_look;
 pub use ending::{Ending, ending, ending_of_load};
-pub use sample::{offered_rate, throughput};
+pub use sample::offered_rate;
 pub use settling::{Settling, settling};
 use tables::Tables;
+pub use turns::throughput;
 pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.

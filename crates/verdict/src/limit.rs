@@ -13,7 +13,8 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::verdict::LimitedBy;
 
-use super::sample::{Sample, throughput};
+use super::sample::Sample;
+use super::turns::throughput;
 use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
 
 /// Share of the time under load above which a single thread counts as saturated. It is told exactly, so it need not be

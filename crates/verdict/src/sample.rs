@@ -1,6 +1,5 @@
 //! The numbers of a record, contender by contender and round by round.
 
-use super::turns::{self, Counting};
 use super::window::{Evidence, ServerRun, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
@@ -17,7 +16,7 @@ const RESPONSES_OF_A_THIRD: f64 = 20.0;
 
 /// One contender in one cell over all rounds.
 pub(crate) struct Sample<'r> {
-    /// Who.
+    /// The contender.
     pub entry: &'r Entry,
     /// Its run in each block: in each round, or in each group of one.
     pub runs: Vec<Option<&'r Run>>,
@@ -81,14 +80,6 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
         !round.runs.is_empty() && taking_part.iter().all(there)
     });
     u32::try_from(complete.count()).unwrap_or(u32::MAX)
-}
-
-/// Right answers per second in a window as it was ordered, while what counts of it is not known yet; `None` when there was none.
-pub fn throughput(window: &Measurement) -> Option<f64> {
-    if !window.turns.is_empty() {
-        return turns::typical_rate(window, &Counting::default());
-    }
-    Some(window.load.window_ns.rate_of(window.load.window.ok)).filter(|rate| *rate > 0.0)
 }
 
 impl<'r> Sample<'r> {

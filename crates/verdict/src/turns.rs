@@ -72,6 +72,14 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
     Nanos(interval.0.saturating_mul(settled.unwrap_or(late.max(first)) as u64))
 }
 
+/// Right answers per second in a window as it was ordered, while what counts of it is not known yet; `None` when there was none.
+pub fn throughput(window: &Measurement) -> Option<f64> {
+    if !window.turns.is_empty() {
+        return typical_rate(window, &Counting::default());
+    }
+    Some(window.load.window_ns.rate_of(window.load.window.ok)).filter(|rate| *rate > 0.0)
+}
+
 /// The logarithm of the rate of each turn of a window that counts, by rotation; none where others took too much of it, or nothing
 /// came. In records from before turns told that, only the generator's waiting is known, and nothing beside a database or an upstream,
 /// for which it waits by plan.

@@ -12,8 +12,7 @@ use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, StatsError};
 
-use super::throughput;
-use super::turns::{Counting, log_rates, typical_rate};
+use super::turns::{Counting, log_rates, throughput, typical_rate};
 use counting::count;
 
 /// A histogram of a record cannot be read.

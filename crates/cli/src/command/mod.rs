@@ -6,6 +6,7 @@ pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod explanation;
 pub(crate) mod export;
 pub(crate) mod from;
 pub(crate) mod hold_netns;

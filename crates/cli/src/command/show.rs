@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
     let text = match (arguments.json, arguments.why) {
         (true, _) => export::json(&record, &verdict)?,
-        (false, true) => command::why::explanation(&record, &verdict, &style)?,
+        (false, true) => command::explanation::text(&record, &verdict, &style)?,
         (false, false) => summary(&record, &verdict, &store, &style),
     };
     output::result(&text);

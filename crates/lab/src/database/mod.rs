@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use assay_link::Side;
+use assay_model::database::DatabaseKind;
 use assay_model::record::NotRun;
 use postgres::Client;
 use thiserror::Error;
@@ -31,7 +32,7 @@ pub use documents::DocumentStore;
 pub use own::{Marked, marked, remove_marked};
 pub use seed::{FORTUNES, ROWS};
 pub use supply::Source;
-pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
+pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
 use crate::stop::Stop;
@@ -72,6 +73,19 @@ pub struct Database {
     statements: Result<Statements, String>,
     // Dropped last: the connection is closed before the server stops, or the database is removed.
     home: Home,
+}
+
+/// How servers reach a database, and how it is observed.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// What it is.
+    pub kind: DatabaseKind,
+    /// Its connection URL, password included: for servers only.
+    pub url: String,
+    /// Its first process; none where it is not ours.
+    pub pid: Option<u32>,
+    /// Whether the generator has the same CPUs.
+    pub beside_generator: bool,
 }
 
 /// Connections to a database server.
@@ -151,7 +165,7 @@ pub enum DatabaseError {
     Left {
         /// Its name.
         name: String,
-        /// Why.
+        /// What the server said.
         source: postgres::Error,
     },
     /// It does not answer as a database should.

@@ -7,7 +7,7 @@ use assay_host::isolation::CompanionPlace;
 use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::{Database, DatabaseError, DocumentStore, GivenUrl, Order, Sessions};
+use super::{Access, Database, DatabaseError, DocumentStore, GivenUrl, Order, Sessions};
 use crate::error::LabError;
 use crate::subject::Subject;
 
@@ -81,19 +81,6 @@ pub(crate) struct Supplied {
 enum Holding {
     Tables(Arc<Mutex<Database>>),
     Documents(Box<DocumentStore>),
-}
-
-/// How servers reach a database, and how it is observed.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    /// What it is.
-    pub kind: DatabaseKind,
-    /// Its connection URL, password included: for servers only.
-    pub url: String,
-    /// Its first process; none where it is not ours.
-    pub pid: Option<u32>,
-    /// Whether the generator has the same CPUs.
-    pub beside_generator: bool,
 }
 
 impl Supplied {

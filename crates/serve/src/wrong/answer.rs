@@ -3,13 +3,10 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::PoisonError;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 use super::{Fault, Shop};
 use crate::stub::BODY;
-
-/// Whom to tell when an order is done.
-pub(super) type Order = Sender<()>;
 
 /// Longest head of a request.
 const MOST_HEAD: usize = 8 * 1024;

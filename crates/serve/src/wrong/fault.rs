@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, Scope, sleep};
 use std::time::{Duration, Instant};
 
-use super::answer::Order;
-use super::{READ, Shop};
+use super::{Order, READ, Shop};
 
 /// Threads that always want a CPU.
 const IDLERS: usize = 8;

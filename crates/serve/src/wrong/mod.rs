@@ -33,6 +33,9 @@ const MOST_CONNECTIONS: usize = 1024;
 const SHORT_QUEUE: i32 = 1;
 const SLOW_ACCEPT: Duration = Duration::from_millis(20);
 
+/// Whom to tell when an order is done.
+type Order = Sender<()>;
+
 /// What all threads share.
 struct Shop<'s> {
     fault: Fault,
@@ -44,7 +47,7 @@ struct Shop<'s> {
     /// What every answer is written to.
     ledger: Option<File>,
     /// Through which every answer must go.
-    counter: Mutex<Option<Sender<answer::Order>>>,
+    counter: Mutex<Option<Sender<Order>>>,
     connections: AtomicUsize,
 }
 

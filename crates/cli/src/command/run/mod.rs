@@ -99,7 +99,7 @@ fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<
     let style = Style { full: arguments.verbose > 0, ..output::style(arguments.ascii) };
     output::result(&match (arguments.json, arguments.explains) {
         (true, _) => export::json(record, verdict)?,
-        (false, true) => command::why::explanation(record, verdict, &style)?,
+        (false, true) => command::explanation::text(record, verdict, &style)?,
         (false, false) => {
             command::show::summary(record, verdict, &Store::new(&arguments.places.runs), &style)
         }
