@@ -161,7 +161,7 @@ export type HeldUp1 =
        */
       wait_ns: number;
       /**
-       * Waits.
+       * How often a thread waited for it.
        */
       waits: number;
     }
@@ -227,7 +227,7 @@ export type HeldUp1 =
        */
       bytes: number;
       /**
-       * Calls.
+       * How many calls were made.
        */
       calls: number;
       cause: "small_buffers";
@@ -1607,7 +1607,7 @@ export interface Interval4 {
   low: number;
 }
 /**
- * A protocol against the one that it is laid upon.
+ * A protocol against the one that it runs over.
  */
 export interface ProtocolComparison {
   /**
@@ -1624,7 +1624,7 @@ export interface ProtocolComparison {
   rows: ProtocolCost[];
 }
 /**
- * What a protocol costs a contender: the same program in the same rounds, over it and over the protocol that it is laid upon.
+ * What a protocol costs a contender: the same program in the same rounds, with it and with the protocol that it runs over.
  */
 export interface ProtocolCost {
   /**
@@ -2097,7 +2097,7 @@ export interface Comparing {
     | "not_together"
     | "shared_cpus";
   /**
-   * How.
+   * The design by which they are compared.
    */
   design: "alternating" | "duet";
 }

@@ -37,7 +37,7 @@ impl<T> Slots<T> {
         self.occupied == 0
     }
 
-    /// Entries.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.occupied
     }

@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct WriteError {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// Why.
+    /// What the system said.
     pub source: io::Error,
 }
 

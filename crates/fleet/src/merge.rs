@@ -25,7 +25,7 @@ pub const SAMPLES_PER_CLASS: usize = 3;
 pub struct Whole {
     /// Arrival model with the whole rate.
     pub arrival: Arrival,
-    /// Connections.
+    /// Connections of all generators.
     pub connections: u32,
     /// Connections beside these on which nothing is asked.
     pub idle: u32,

@@ -95,7 +95,7 @@ impl fmt::Display for Code {
 /// How a call ended, in the server's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Why.
+    /// The reason, as a code.
     pub code: Code,
     /// What the server says of it; empty where it says nothing.
     pub message: String,

@@ -82,7 +82,7 @@ pub enum Event<'i> {
     Reset {
         /// The stream.
         stream: u32,
-        /// Why.
+        /// The reason, as a code.
         code: Code,
     },
     /// More of a stream's body may be sent; of the connection's where the stream is 0.
@@ -101,7 +101,7 @@ pub enum Event<'i> {
     GoAway {
         /// The last stream that it may have dealt with.
         last: u32,
-        /// Why.
+        /// The reason, as a code.
         code: Code,
     },
     /// A stream, and only that, cannot go on: it is to be reset.

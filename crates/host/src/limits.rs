@@ -11,7 +11,7 @@ use crate::text::Tree;
 /// The soft limit of open files before and after it was raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NofileRaise {
-    /// Before.
+    /// The limit before.
     pub before: u64,
     /// After; the hard limit.
     pub after: u64,

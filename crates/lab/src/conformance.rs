@@ -53,7 +53,7 @@ pub struct Inquiry {
 /// One who is asked.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Who.
+    /// The server that is asked.
     pub subject: Subject,
     /// The workloads that it answers; the first that can be is the plain request that rules vary.
     pub workloads: Vec<Workload>,

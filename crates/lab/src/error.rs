@@ -68,7 +68,7 @@ impl From<Ending> for Exit {
 pub struct SourcePlace {
     /// The file.
     pub file: PathBuf,
-    /// Line.
+    /// The line, counted from 1.
     pub line: usize,
     /// Column, in characters.
     pub column: usize,
@@ -104,13 +104,13 @@ pub enum LabError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: std::io::Error,
     },
     /// A file that a person wrote is wrong at a place.
     #[error("{place}: {problem}; {mend}")]
     File {
-        /// Where.
+        /// The place in the file.
         place: SourcePlace,
         /// What is wrong.
         problem: String,
@@ -161,13 +161,13 @@ pub enum LabError {
     StoreNotWritable {
         /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: std::io::Error,
     },
     /// A run whose rounds could be saved no longer; what was kept is a record.
     #[error("{cause}; rounds kept: {}", kept.rounds.len())]
     Unsaved {
-        /// Why.
+        /// What keeps it from being saved.
         cause: Box<LabError>,
         /// The record as it is on disk, with one round at least.
         kept: Box<Record>,

@@ -60,7 +60,7 @@ pub struct LoadOrder<'a> {
     pub url: &'a str,
     /// A file with the workload as JSON.
     pub workload: &'a Path,
-    /// Connections.
+    /// Connections of all threads.
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,
@@ -97,7 +97,7 @@ pub enum LoadError {
     /// It could not be started, broke off or wrote something else.
     #[error("the load generator failed: {problem}")]
     Failed {
-        /// How.
+        /// How it failed.
         problem: String,
         /// The last lines of its error output.
         log_tail: Vec<String>,

@@ -5,13 +5,13 @@ use crate::error::LabError;
 /// How a server is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Plain.
+    /// HTTP without TLS.
     Http,
     /// Over TLS.
     Https,
     /// HTTP/2 without TLS.
     H2c,
-    /// WebSocket.
+    /// WebSocket without TLS.
     Ws,
     /// WebSocket over TLS.
     Wss,
@@ -66,7 +66,7 @@ pub struct Url {
     pub scheme: Scheme,
     /// Name or address; an address of IPv6 in brackets.
     pub host: String,
-    /// Port.
+    /// The port, named or the scheme's own.
     pub port: u16,
     /// Path with its query.
     pub path: String,

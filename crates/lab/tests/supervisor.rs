@@ -120,7 +120,7 @@ fn whoever_is_killed_leaves_nobody() {
 }
 
 #[test]
-fn the_keeper_ignores_interrupts_and_obeys_termination() {
+fn the_supervisor_ignores_interrupts_and_obeys_termination() {
     let folder = folder();
     let supervised = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
     let supervisor = assay_host::process::find(supervised.pid()).expect("command").parent;

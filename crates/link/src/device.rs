@@ -32,7 +32,7 @@ pub(crate) struct Device {
 }
 
 /// Makes a cable: one end here, the other in the namespace `space`, both with `queues` queues in each direction.
-pub(crate) fn lay_cable(
+pub(crate) fn create_cable(
     netlink: &Netlink,
     near: &str,
     far: &str,

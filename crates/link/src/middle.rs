@@ -55,7 +55,7 @@ impl Middle {
         let netlink = Netlink::open()?;
         let bridge = device::make_bridge(&netlink, BRIDGE)?;
         let port = |name: &str, space| -> io::Result<u32> {
-            device::lay_cable(&netlink, name, DEVICE, space, 1)?;
+            device::create_cable(&netlink, name, DEVICE, space, 1)?;
             let port = device::find(&netlink, name)?;
             device::set(&netlink, port.index, LinkAttribute::Controller(bridge.index))?;
             if let Some(shape) = &shape {

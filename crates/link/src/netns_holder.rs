@@ -124,7 +124,7 @@ impl HeldNamespaces {
         let (server, generator) = (spaces.server.as_fd(), spaces.generator.as_fd());
         let middle = if cable.is_plain() {
             let netlink = Netlink::open().map_err(told("a netlink socket"))?;
-            device::lay_cable(&netlink, DEVICE, DEVICE, server, queues.into())
+            device::create_cable(&netlink, DEVICE, DEVICE, server, queues.into())
                 .map_err(told("a pair of virtual devices (veth)"))?;
             None
         } else {

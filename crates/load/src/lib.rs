@@ -1,4 +1,4 @@
-//! The load generator: offers a load over HTTP/1.1, HTTP/2 or what is laid upon them, checks every answer, and accounts for every request.
+//! The load generator: offers a load over HTTP/1.1, HTTP/2 or what runs over them, checks every answer, and accounts for every request.
 //!
 //! Invariants
 //! - The books balance: each request that was due ends as exactly one of answered, failed with one class, or censored.

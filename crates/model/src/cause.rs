@@ -43,7 +43,7 @@ pub enum Cause {
         /// The function that takes it; absent where the calls could not be followed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
-        /// Waits.
+        /// How often a thread waited for it.
         waits: f64,
         /// Time waited, summed over the threads, in nanoseconds.
         wait_ns: f64,
@@ -88,7 +88,7 @@ pub enum Cause {
     SmallBuffers {
         /// Whether pieces of answers are small, or of requests.
         sends: bool,
-        /// Calls.
+        /// How many calls were made.
         calls: f64,
         /// Bytes of a call.
         bytes: f64,

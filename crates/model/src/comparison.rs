@@ -62,7 +62,7 @@ pub struct Objection {
     pub contender: String,
     /// The cell.
     pub cell: Cell,
-    /// What.
+    /// What is objected to.
     pub check: Check,
 }
 

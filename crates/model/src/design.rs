@@ -9,7 +9,7 @@ pub struct Comparing {
     /// Name of the contender that the others are compared with; where there is an A/A control, it is this one that takes
     /// part twice.
     pub base: String,
-    /// How.
+    /// The design by which they are compared.
     pub design: Design,
     /// Why so.
     pub because: Because,

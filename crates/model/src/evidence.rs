@@ -199,9 +199,9 @@ pub enum Evidence {
     },
     /// Requests that failed, over several windows.
     Errors {
-        /// Those.
+        /// Requests that failed.
         failed: u64,
-        /// All.
+        /// All requests.
         requests: u64,
         /// What one of them came to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,7 +287,7 @@ pub enum Evidence {
     },
     /// Right answers of a proxy for which its upstream got no request.
     AnsweredByItself {
-        /// These.
+        /// Answers that it gave by itself.
         answers: u64,
         /// All right answers.
         of: u64,
@@ -374,7 +374,7 @@ pub enum Evidence {
     },
     /// Something else than the server set its figure.
     Limit {
-        /// What.
+        /// What set the figure.
         by: LimitedBy,
         /// What that is concluded from.
         because: Bottleneck,
@@ -504,7 +504,7 @@ pub enum Evidence {
     },
     /// How two servers answered what they were both asked.
     Answers {
-        /// One.
+        /// How one of the two answered, the base of the comparison.
         base: Box<Answered>,
         /// The other.
         new: Box<Answered>,
@@ -517,7 +517,7 @@ pub enum Evidence {
         base: String,
         /// The other.
         new: String,
-        /// Where.
+        /// The cell in which they are apart.
         cell: Cell,
         /// By how much both ratios differ.
         apart_share: f64,
@@ -528,7 +528,7 @@ pub enum Evidence {
         base: String,
         /// The other.
         new: String,
-        /// Where.
+        /// The cell in which pairs were lost.
         cell: Cell,
         /// Pairs of windows that are void, of all.
         void: Part,

@@ -14,19 +14,19 @@ use crate::units::Nanos;
 pub enum GeneratorName {
     /// `assay load`.
     Assay,
-    /// wrk.
+    /// The generator wrk.
     Wrk,
     /// wrk2, which is wrk with a rate.
     Wrk2,
     /// h2load, of nghttp2.
     H2load,
-    /// oha.
+    /// The generator oha.
     Oha,
     /// ab, of Apache httpd.
     Ab,
-    /// bombardier.
+    /// The generator bombardier.
     Bombardier,
-    /// autocannon.
+    /// The generator autocannon.
     Autocannon,
 }
 

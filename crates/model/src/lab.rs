@@ -63,7 +63,7 @@ fn ready_timeout_s() -> f64 {
 pub enum Transport {
     /// Nothing: it is this host.
     Local,
-    /// OpenSSH.
+    /// `ssh` of OpenSSH.
     Ssh,
     /// `srun` of Slurm.
     Slurm,

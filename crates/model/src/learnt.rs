@@ -65,7 +65,7 @@ pub enum BodyEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
-    /// Nothing.
+    /// Nothing else: these alone.
     #[default]
     Status,
     /// The body's length, with room to both sides where it varied.

@@ -23,7 +23,7 @@ const MOST_DEEP: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("byte {at}: {why}; write fields as in `1: \"text\" 2: 150 3 {{ 1: \"inner\" }}`")]
 pub struct BadMessage {
-    /// Where.
+    /// The place in the text, in bytes.
     pub at: usize,
     /// What is wrong.
     pub why: &'static str,

@@ -47,7 +47,7 @@ pub struct NotRunOn {
     /// The protocol.
     #[serde(default, skip_serializing_if = "Protocol::is_plain")]
     pub protocol: Protocol,
-    /// Why.
+    /// The reason.
     #[serde(flatten)]
     pub why: NotRun,
 }

@@ -205,7 +205,7 @@ pub struct Lock {
 /// Something that could not be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
-    /// What.
+    /// What could not be looked at.
     pub what: Facet,
     /// Why, and what would mend it.
     pub why: String,

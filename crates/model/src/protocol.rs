@@ -88,12 +88,12 @@ impl Protocol {
         matches!(self, Self::H1 | Self::H1Tls)
     }
 
-    /// Whether it is HTTP/2, or laid upon that.
+    /// Whether it is HTTP/2, or runs over that.
     pub fn is_http2(self) -> bool {
         matches!(self, Self::H2c | Self::H2 | Self::Grpc | Self::Grpcs)
     }
 
-    /// The protocol that it is laid upon, or that it takes the place of, with which its cost is told; none for one that stands
+    /// The protocol that it runs over, or that it takes the place of, with which its cost is told; none for one that stands
     /// by itself.
     pub fn base(self) -> Option<Self> {
         match self {

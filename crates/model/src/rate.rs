@@ -12,7 +12,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Never.
+    /// The rate of what never happens.
     pub const ZERO: Self = Self { per_million: 0 };
 
     /// In parts per million.

@@ -71,7 +71,7 @@ pub enum KeyKind {
     P521,
     /// Ed25519.
     Ed25519,
-    /// Another.
+    /// Another kind of key.
     Other,
 }
 

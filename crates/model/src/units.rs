@@ -69,7 +69,7 @@ impl AddAssign for Nanos {
 }
 
 impl Sum for Nanos {
-    /// Saturates.
+    /// The sum of all; one that is too large saturates.
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::ZERO, Add::add)
     }

@@ -73,7 +73,7 @@ pub struct Verdict {
     pub why: Vec<Why>,
 }
 
-/// What a protocol costs a contender: the same program in the same rounds, over it and over the protocol that it is laid upon.
+/// What a protocol costs a contender: the same program in the same rounds, with it and with the protocol that it runs over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = crate::evidence::with_sentences)]
 pub struct ProtocolCost {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{foreign, format, notes, words};
 
-/// A protocol against the one that it is laid upon.
+/// A protocol against the one that it runs over.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProtocolComparison {
     /// The protocol: `h1+tls`.

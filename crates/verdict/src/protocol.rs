@@ -1,4 +1,4 @@
-//! What a protocol costs: every contender over it against itself over the one that it is laid upon, in the same rounds.
+//! What a protocol costs: every contender over it against itself over the one that it runs over, in the same rounds.
 
 use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;

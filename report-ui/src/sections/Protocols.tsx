@@ -1,4 +1,4 @@
-/** What a protocol costs: the same program in the same rounds, over it and over the one that it is laid upon. */
+/** What a protocol costs: the same program in the same rounds, with it and with the one that it runs over. */
 import type { JSX } from "preact";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";

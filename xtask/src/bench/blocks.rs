@@ -3,7 +3,7 @@
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::robust::median;
 
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::{self, Client, Finished, Load};
 
 const CONFIDENCE: f64 = 0.95;
@@ -45,15 +45,15 @@ pub(super) fn measure_in_blocks<S, M>(
 ///
 /// # Errors
 /// When a person asks to end.
-pub(super) fn sample(client: Client, load: &Load, place: &Place) -> Result<Option<Sample>, String> {
-    match client::run(client, load, place) {
+pub(super) fn sample(client: Client, load: &Load, testbed: &Testbed) -> Result<Option<Sample>, String> {
+    match client::run(client, load, testbed) {
         Ok(Finished { told, cpu_ns, .. }) => Ok(Some(Sample {
             per_second: told.per_second(),
             per_cpu_second: cpu_ns.unwrap_or_default().rate_of(told.right),
             failed: told.failed,
         })),
         Err(why) => {
-            place.go_on()?;
+            testbed.go_on()?;
             eprintln!("left out: {why}");
             Ok(None)
         }

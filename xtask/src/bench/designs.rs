@@ -9,7 +9,7 @@ use assay_model::verdict::{Interval, Verdict};
 use clap::Args;
 
 use super::{command_line, table};
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::process::Running;
 
 /// How much longer than its budget a run may take: asking, starting, the last round.
@@ -43,11 +43,11 @@ const DESIGNS: [Design; 2] = [
 ];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
-    println!("`{}`; {}.\n", command_line(), place.statement);
+    let testbed = Testbed::take(root)?;
+    println!("`{}`; {}.\n", command_line(), testbed.statement);
     let [in_turns, one_at_a_time] = &DESIGNS;
-    let turns = measure(root, in_turns, options, &place)?;
-    let alone = measure(root, one_at_a_time, options, &place)?;
+    let turns = measure(root, in_turns, options, &testbed)?;
+    let alone = measure(root, one_at_a_time, options, &testbed)?;
     let columns = ["ratio", DESIGNS[0].title, DESIGNS[1].title, "one over the other", "they agree"];
     table::head(&columns.map(str::to_owned));
     for (names, ratio) in &turns {
@@ -62,17 +62,17 @@ type Ratios = Vec<([String; 2], Interval)>;
 
 /// # Errors
 /// When the run fails, or a person asks to end.
-fn measure(root: &Path, design: &Design, options: &Options, place: &Place) -> Result<Ratios, String> {
+fn measure(root: &Path, design: &Design, options: &Options, testbed: &Testbed) -> Result<Ratios, String> {
     let number = |number: u32| number.to_string();
-    let told = place.scratch().join(format!("{}.json", design.title));
-    let mut assay = Command::new(&place.assay);
+    let told = testbed.scratch().join(format!("{}.json", design.title));
+    let mut assay = Command::new(&testbed.assay);
     assay.current_dir(root).arg("run").args(&options.contenders).args(design.flags).arg("--no-check");
     assay.args(["-c", &number(options.connections), "--rounds", &number(options.rounds)]);
-    assay.args(["--budget", &format!("{}s", options.seconds), "--runs"]).arg(place.scratch().join("runs"));
+    assay.args(["--budget", &format!("{}s", options.seconds), "--runs"]).arg(testbed.scratch().join("runs"));
     assay.arg("-o").arg(&told);
-    let both = place.client_cpu.union(&place.server_cpu);
+    let both = testbed.client_cpu.union(&testbed.server_cpu);
     let limit = Duration::from_secs(u64::from(options.seconds)) + MARGIN;
-    Running::start(&mut assay, &both)?.finish(limit, place)?.with_code(&[0], design.title)?;
+    Running::start(&mut assay, &both)?.finish(limit, testbed)?.with_code(&[0], design.title)?;
     let text = std::fs::read_to_string(&told).map_err(|error| format!("{}: {error}", told.display()))?;
     let mut document: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let verdict: Verdict =

@@ -20,7 +20,7 @@ use super::{Length, command_line, every, table};
 use crate::measure::client::{Client, Engine, Load, LoadGenerator, Own};
 use crate::measure::process::Running;
 use crate::measure::server::{self, AssayServer};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// From the start of a server to its first accepted connection.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -91,20 +91,20 @@ impl LoadGenerator for Several {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let mut place = Place::take(root)?;
-    println!("`{}`; {}.", command_line(), place.statement);
+    let mut testbed = Testbed::take(root)?;
+    println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Connections => hold_connections(options, &place)?,
+            Table::Connections => hold_connections(options, &testbed)?,
             Table::Split => {
                 table::head(
                     &["generators' CPUs", "connections", "one: req/s", "two", "answers per CPU-second"]
                         .map(String::from),
                 );
-                compare(options, &place)?;
-                place.client_cpu = cpuset::allowed();
-                compare(options, &place)?;
+                compare(options, &testbed)?;
+                testbed.client_cpu = cpuset::allowed();
+                compare(options, &testbed)?;
             }
         }
     }
@@ -112,18 +112,18 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
 }
 
 /// Two generators beside one, on the same CPUs.
-fn compare(options: &Options, place: &Place) -> Result<(), String> {
+fn compare(options: &Options, testbed: &Testbed) -> Result<(), String> {
     for connections in options.length.choose(&[], &[64], &[64, 1024]) {
-        let server = server::start(&AssayServer(Engine::Uring), place)?;
-        let load = load_of(&server, 0, connections, options.length.seconds(), place)?;
+        let server = server::start(&AssayServer(Engine::Uring), testbed)?;
+        let load = load_of(&server, 0, connections, options.length.seconds(), testbed)?;
         let clients: [Client; 2] = [&ONE, &TWO];
         let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
         let of = |figure: fn(Sample) -> f64| [&runs[1], &runs[0]].map(|samples| series(samples, figure));
         let [[two, one], [two_by_cpu, one_by_cpu]] =
             [of(|sample| sample.per_second), of(|sample| sample.per_cpu_second)];
         table::row(&[
-            place.client_cpu.to_string(),
+            testbed.client_cpu.to_string(),
             connections.to_string(),
             table::rate(middle(&one)),
             ratio(&two, &one),
@@ -134,14 +134,14 @@ fn compare(options: &Options, place: &Place) -> Result<(), String> {
 }
 
 /// Holds the connections and loads them, several generators against several processes at one port.
-fn hold_connections(options: &Options, place: &Place) -> Result<(), String> {
+fn hold_connections(options: &Options, testbed: &Testbed) -> Result<(), String> {
     let port = free_port(std::net::Ipv4Addr::LOCALHOST.into()).map_err(|error| error.to_string())?;
-    let _servers = (0..options.processes).map(|_| serve(port, place)).collect::<Result<Vec<_>, _>>()?;
+    let _servers = (0..options.processes).map(|_| serve(port, testbed)).collect::<Result<Vec<_>, _>>()?;
     table::head(
         &["connections", "made", "right", "failed", "unfinished", "req/s", "void", "busiest thread"]
             .map(String::from),
     );
-    let report = loaded(port, options, place)?;
+    let report = loaded(port, options, testbed)?;
     let busiest = report.thread_busy_shares.iter().copied().fold(0.0, f64::max);
     let void = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Void);
     let void: Vec<&str> = void.map(|check| check.rule.name()).collect();
@@ -159,14 +159,14 @@ fn hold_connections(options: &Options, place: &Place) -> Result<(), String> {
 }
 
 /// One process of the server.
-fn serve(port: u16, place: &Place) -> Result<Running, String> {
-    let mut command = Command::new(&place.assay);
+fn serve(port: u16, testbed: &Testbed) -> Result<Running, String> {
+    let mut command = Command::new(&testbed.assay);
     command.args(["serve", "--share-port", "--engine", "epoll", "-p", &port.to_string()]);
     command.args(["--connections", &CONNECTIONS_OF_A_SERVER.to_string()]);
-    let mut server = Running::start(&mut command, &place.server_cpu)?;
+    let mut server = Running::start(&mut command, &testbed.server_cpu)?;
     let until = Instant::now() + READY_WITHIN;
     while !server.log().contains("serving http://") || TcpStream::connect(("127.0.0.1", port)).is_err() {
-        place.go_on()?;
+        testbed.go_on()?;
         if server.has_ended() || Instant::now() > until {
             return Err(format!("a server does not serve: {}", server.log().trim()));
         }
@@ -175,12 +175,12 @@ fn serve(port: u16, place: &Place) -> Result<Running, String> {
     Ok(server)
 }
 
-fn loaded(port: u16, options: &Options, place: &Place) -> Result<LoadReport, String> {
+fn loaded(port: u16, options: &Options, testbed: &Testbed) -> Result<LoadReport, String> {
     let seconds = options.length.seconds();
-    let workload = workload::write(place, &["/hello"], Some(server::HELLO))?;
-    let (url, cpus): (String, &CpuSet) = (format!("http://127.0.0.1:{port}"), &place.client_cpu);
+    let workload = workload::write(testbed, &["/hello"], Some(server::HELLO))?;
+    let (url, cpus): (String, &CpuSet) = (format!("http://127.0.0.1:{port}"), &testbed.client_cpu);
     let numbers = [options.connections, options.processes].map(|number| number.to_string());
-    let mut command = Command::new(&place.assay);
+    let mut command = Command::new(&testbed.assay);
     command.args([
         "load",
         &url,
@@ -194,7 +194,7 @@ fn loaded(port: u16, options: &Options, place: &Place) -> Result<LoadReport, Str
     ]);
     command.args(["-d", &format!("{seconds}s"), "--cpus", &cpus.to_string(), "--workload"]).arg(workload);
     let limit = Duration::from_secs(seconds.into()) + GRACE;
-    let ended = Running::start(&mut command, cpus)?.finish(limit, place)?;
+    let ended = Running::start(&mut command, cpus)?.finish(limit, testbed)?;
     let ended = ended.with_code(&[0, 11], "assay load")?;
     serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: no report: {error}"))
 }

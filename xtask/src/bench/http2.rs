@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::blocks::{measure_in_blocks, sample};
 use super::pairs::{CLIENTS, load_of, of_clients, of_servers};
 use super::{Length, command_line, every, table};
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::{self, Engine, Load};
 use crate::measure::server::{self, AssayServer, Nghttpd, Nginx, Pair, Server, Started};
 
@@ -55,15 +55,15 @@ struct Cell<'p> {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
-    let pair = Pair::make(&place)?;
-    println!("`{}`; {}.", command_line(), place.statement);
+    let testbed = Testbed::take(root)?;
+    let pair = Pair::make(&testbed)?;
+    println!("`{}`; {}.", command_line(), testbed.statement);
     let cells = cells(options, &pair);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Client => compare_clients(options, &place, &cells)?,
-            Table::Server => compare_servers(options, &place, &cells)?,
+            Table::Client => compare_clients(options, &testbed, &cells)?,
+            Table::Server => compare_servers(options, &testbed, &cells)?,
         }
     }
     Ok(())
@@ -94,16 +94,16 @@ impl Cell<'_> {
         ]
     }
 
-    fn start(&self, server: &dyn Server, place: &Place) -> Result<Started, String> {
-        server::start_speaking(server, place, self.pair, self.protocol())
+    fn start(&self, server: &dyn Server, testbed: &Testbed) -> Result<Started, String> {
+        server::start_speaking(server, testbed, self.pair, self.protocol())
     }
 
     fn protocol(&self) -> Protocol {
         Protocol::of(true, self.pair.is_some())
     }
 
-    fn load(&self, server: &Started, options: &Options, place: &Place) -> Result<Load, String> {
-        let load = load_of(server, self.body_bytes, self.connections, options.length.seconds(), place)?;
+    fn load(&self, server: &Started, options: &Options, testbed: &Testbed) -> Result<Load, String> {
+        let load = load_of(server, self.body_bytes, self.connections, options.length.seconds(), testbed)?;
         Ok(Load { http2: true, pipeline: self.streams, ..load })
     }
 }
@@ -116,15 +116,15 @@ fn servers() -> Vec<Box<dyn Server>> {
     server::installed(servers)
 }
 
-fn compare_clients(options: &Options, place: &Place, cells: &[Cell<'_>]) -> Result<(), String> {
+fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> Result<(), String> {
     let clients = client::with_ours(&[GeneratorName::H2load]);
     let head = [&["protocol", "body", "in flight"][..], &CLIENTS].concat();
     table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
     for cell in cells {
-        let server = cell.start(&Nginx, place)?;
-        let load = cell.load(&server, options, place)?;
+        let server = cell.start(&Nginx, testbed)?;
+        let load = cell.load(&server, options, testbed)?;
         let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
         for row in of_clients(&clients, &runs) {
             table::row(&[cell.words(), row].concat());
         }
@@ -132,15 +132,15 @@ fn compare_clients(options: &Options, place: &Place, cells: &[Cell<'_>]) -> Resu
     Ok(())
 }
 
-fn compare_servers(options: &Options, place: &Place, cells: &[Cell<'_>]) -> Result<(), String> {
+fn compare_servers(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> Result<(), String> {
     let servers = servers();
     let head = ["protocol", "body", "in flight", "peer", "peer's req/s", "ours", "req/s"];
     table::head(&head.map(String::from));
     for cell in cells {
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
-            let server = cell.start(&**server, place)?;
-            let load = cell.load(&server, options, place)?;
-            Ok(sample(client::ours(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
+            let server = cell.start(&**server, testbed)?;
+            let load = cell.load(&server, options, testbed)?;
+            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
         })?;
         for row in of_servers(&servers, &runs) {
             table::row(&[cell.words(), row].concat());

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
 use super::pairs::load_of;
 use super::{Length, command_line, every, probe, table};
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, AssayServer, Nginx, SIZES, Server};
 
@@ -75,24 +75,24 @@ struct Cell {
 const PEERS: [GeneratorName; 3] = [GeneratorName::Wrk, GeneratorName::H2load, GeneratorName::Ab];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
+    let testbed = Testbed::take(root)?;
     let clients = client::with_ours(&PEERS);
-    println!("`{}`; {}.", command_line(), place.statement);
+    println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Speed => measure_speed(&clients, options, &place)?,
-            Table::Calls => count_system_calls(&clients, options, &place)?,
-            Table::Memory => weigh_connections(&clients, &place)?,
+            Table::Speed => measure_speed(&clients, options, &testbed)?,
+            Table::Calls => count_system_calls(&clients, options, &testbed)?,
+            Table::Memory => weigh_connections(&clients, &testbed)?,
         }
     }
     Ok(())
 }
 
-fn measure_speed(clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
+fn measure_speed(clients: &[Client], options: &Options, testbed: &Testbed) -> Result<(), String> {
     let cells = cells(options)?;
     table::head(&columns());
-    cells.iter().try_for_each(|cell| measure(cell, clients, options, place))
+    cells.iter().try_for_each(|cell| measure(cell, clients, options, testbed))
 }
 
 fn cells(options: &Options) -> Result<Vec<Cell>, String> {
@@ -127,12 +127,12 @@ fn columns() -> Vec<String> {
     columns
 }
 
-fn measure(cell: &Cell, clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
-    let server = server::start(&*cell.driven.server(), place)?;
-    let load = cell.load(&server, options.length.seconds(), place)?;
+fn measure(cell: &Cell, clients: &[Client], options: &Options, testbed: &Testbed) -> Result<(), String> {
+    let server = server::start(&*cell.driven.server(), testbed)?;
+    let load = cell.load(&server, options.length.seconds(), testbed)?;
     let able: Vec<Client> =
         clients.iter().copied().filter(|client| client.refusal(&load).is_none()).collect();
-    let runs = measure_in_blocks(options.length.rounds(), &able, |client| sample(*client, &load, place))?;
+    let runs = measure_in_blocks(options.length.rounds(), &able, |client| sample(*client, &load, testbed))?;
     let (ours, theirs) = runs.split_at(Engine::ALL.len());
     for (client, samples) in able[Engine::ALL.len()..].iter().zip(theirs) {
         table::row(&cell.row(client.title(), samples, ours));
@@ -141,8 +141,8 @@ fn measure(cell: &Cell, clients: &[Client], options: &Options, place: &Place) ->
 }
 
 impl Cell {
-    fn load(&self, server: &server::Started, seconds: u32, place: &Place) -> Result<Load, String> {
-        let load = load_of(server, self.body_bytes, self.connections, seconds, place)?;
+    fn load(&self, server: &server::Started, seconds: u32, testbed: &Testbed) -> Result<Load, String> {
+        let load = load_of(server, self.body_bytes, self.connections, seconds, testbed)?;
         Ok(Load { pipeline: self.pipeline, ..load })
     }
 
@@ -168,7 +168,7 @@ impl Cell {
 }
 
 /// A table of system calls per answer, by kind of load and client.
-fn count_system_calls(clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
+fn count_system_calls(clients: &[Client], options: &Options, testbed: &Testbed) -> Result<(), String> {
     let names = clients.iter().map(|client| client.title().to_owned());
     table::head(
         &[format!("system calls per answer at {PROBE_CONNECTIONS} connections")]
@@ -176,13 +176,13 @@ fn count_system_calls(clients: &[Client], options: &Options, place: &Place) -> R
             .chain(names)
             .collect::<Vec<_>>(),
     );
-    let server = server::start(&AssayServer(Engine::Uring), place)?;
+    let server = server::start(&AssayServer(Engine::Uring), testbed)?;
     for (body_bytes, pipeline) in [(0, 1), (0, 16), (64 << 10, 1)] {
         let cell = Cell { driven: Driven::Assay, body_bytes, pipeline, connections: PROBE_CONNECTIONS };
-        let load = cell.load(&server, options.length.seconds(), place)?;
+        let load = cell.load(&server, options.length.seconds(), testbed)?;
         let mut row = vec![format!("{}, pipeline {pipeline}", table::size(body_bytes))];
         for client in clients {
-            row.push(table::number(probe::system_calls(*client, &load, place)?, 2));
+            row.push(table::number(probe::system_calls(*client, &load, testbed)?, 2));
         }
         table::row(&row);
     }
@@ -190,13 +190,13 @@ fn count_system_calls(clients: &[Client], options: &Options, place: &Place) -> R
 }
 
 /// A table of memory per connection by client.
-fn weigh_connections(clients: &[Client], place: &Place) -> Result<(), String> {
+fn weigh_connections(clients: &[Client], testbed: &Testbed) -> Result<(), String> {
     let [few, many] = MEMORY_CONNECTIONS;
     table::head(&["client".to_owned(), format!("resident KiB per connection, from {few} to {many}")]);
-    let server = server::start(&AssayServer(Engine::Uring), place)?;
+    let server = server::start(&AssayServer(Engine::Uring), testbed)?;
     for client in clients {
         let load = |connections| Load::closed(server.url("/hello"), connections, 2);
-        let bytes = probe::bytes_per_connection(*client, &load(few), &load(many), place)?;
+        let bytes = probe::bytes_per_connection(*client, &load(few), &load(many), testbed)?;
         table::row(&[client.title().to_owned(), table::number(bytes.map(|bytes| bytes / 1024.0), 2)]);
     }
     Ok(())

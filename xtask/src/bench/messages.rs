@@ -17,7 +17,7 @@ use super::pairs::{CLIENTS, of_clients, of_servers};
 use super::{Length, command_line, table};
 use crate::measure::client::{self, Client, Engine, Load, LoadGenerator};
 use crate::measure::server::{self, AssayServer, Guest, Server, Started};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// Connections, unless others are asked for.
 const CONNECTIONS: u32 = 64;
@@ -61,18 +61,18 @@ struct Cell {
 }
 
 pub(super) fn run(root: &Path, options: &Options, kind: Kind) -> Result<(), String> {
-    let place = Place::take(root)?;
+    let testbed = Testbed::take(root)?;
     let cells = cells(options, kind);
     let mut servers: Vec<Box<dyn Server>> =
         Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    servers.extend(Guest::built(root, &place, kind.workload(), &options.contenders)?);
-    println!("`{}`; {}.", command_line(), place.statement);
+    servers.extend(Guest::built(root, &testbed, kind.workload(), &options.contenders)?);
+    println!("`{}`; {}.", command_line(), testbed.statement);
     if kind == Kind::Grpc {
         println!();
-        compare_clients(options, &place, &cells)?;
+        compare_clients(options, &testbed, &cells)?;
     }
     println!();
-    compare_servers(options, &place, &cells, &servers)
+    compare_servers(options, &testbed, &cells, &servers)
 }
 
 fn cells(options: &Options, kind: Kind) -> Vec<Cell> {
@@ -126,16 +126,16 @@ impl Cell {
         if self.kind == Kind::Grpc { format!("1: \"{text}\"") } else { text }
     }
 
-    fn start(&self, server: &dyn Server, place: &Place) -> Result<Started, String> {
-        server::start_speaking(server, place, None, self.kind.protocol())
+    fn start(&self, server: &dyn Server, testbed: &Testbed) -> Result<Started, String> {
+        server::start_speaking(server, testbed, None, self.kind.protocol())
     }
 
-    fn load(&self, server: &Started, options: &Options, place: &Place) -> Result<Load, String> {
+    fn load(&self, server: &Started, options: &Options, testbed: &Testbed) -> Result<Load, String> {
         let (path, is_grpc) = (self.kind.path(), self.kind == Kind::Grpc);
         let expect = Expect { body: Some(self.body()), ..Expect::default() };
         let request = RequestKind { body: Some(self.body()), expect, ..RequestKind::get(path) };
         let file = workload::save(
-            place,
+            testbed,
             &Workload {
                 name: "xtask".into(),
                 about: "Messages that are given back.".into(),
@@ -159,7 +159,7 @@ impl Cell {
 
 fn compare_servers(
     options: &Options,
-    place: &Place,
+    testbed: &Testbed,
     cells: &[Cell],
     servers: &[Box<dyn Server>],
 ) -> Result<(), String> {
@@ -167,9 +167,9 @@ fn compare_servers(
     table::head(&head.map(String::from));
     for cell in cells {
         let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
-            let server = cell.start(&**server, place)?;
-            let load = cell.load(&server, options, place)?;
-            Ok(sample(client::ours(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
+            let server = cell.start(&**server, testbed)?;
+            let load = cell.load(&server, options, testbed)?;
+            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
         })?;
         for row in of_servers(servers, &runs) {
             table::row(&[cell.words(), row].concat());
@@ -178,15 +178,15 @@ fn compare_servers(
     Ok(())
 }
 
-fn compare_clients(options: &Options, place: &Place, cells: &[Cell]) -> Result<(), String> {
+fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell]) -> Result<(), String> {
     let head = [&["text", "in flight"][..], &CLIENTS].concat();
     table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
     for cell in cells {
-        let clients = clients(cell, place)?;
-        let server = cell.start(&AssayServer(Engine::Uring), place)?;
-        let load = cell.load(&server, options, place)?;
+        let clients = clients(cell, testbed)?;
+        let server = cell.start(&AssayServer(Engine::Uring), testbed)?;
+        let load = cell.load(&server, options, testbed)?;
         let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
         for row in of_clients(&clients, &runs) {
             table::row(&[cell.words(), row].concat());
         }
@@ -195,11 +195,11 @@ fn compare_clients(options: &Options, place: &Place, cells: &[Cell]) -> Result<(
 }
 
 /// Ours, and h2load where it is installed, which posts the call's bytes.
-fn clients(cell: &Cell, place: &Place) -> Result<Vec<Client>, String> {
+fn clients(cell: &Cell, testbed: &Testbed) -> Result<Vec<Client>, String> {
     let (mut message, mut call) = (Vec::new(), Vec::new());
     message::encode(&cell.body(), &mut message).map_err(|error| error.to_string())?;
     frame(&message, &mut call);
-    let file = place.scratch().join(format!("call-{}", cell.bytes));
+    let file = testbed.scratch().join(format!("call-{}", cell.bytes));
     std::fs::write(&file, call).map_err(|error| format!("{}: {error}", file.display()))?;
     let here = client::with_ours(&[GeneratorName::H2load]);
     let (ours, others) = here.split_at(client::OURS.len());

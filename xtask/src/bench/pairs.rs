@@ -4,7 +4,7 @@ use super::blocks::{Sample, Series, middle, ratio, series};
 use super::table;
 use crate::measure::client::{Client, Engine, Load};
 use crate::measure::server::{self, Server, Started};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// A closed loop over kept connections for a body of so many bytes, each answer compared with it.
 ///
@@ -15,11 +15,11 @@ pub(super) fn load_of(
     body_bytes: usize,
     connections: u32,
     seconds: u32,
-    place: &Place,
+    testbed: &Testbed,
 ) -> Result<Load, String> {
     let path = format!("/bytes/{body_bytes}");
     let body = String::from_utf8(server::body(body_bytes)).map_err(|error| error.to_string())?;
-    let workload = Some(workload::write(place, &[&path], Some(&body))?);
+    let workload = Some(workload::write(testbed, &[&path], Some(&body))?);
     Ok(Load { workload, ..Load::closed(server.url(&path), connections, seconds) })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_lab::generator::{Manner, Tool};
 
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::{Client, Load, run_as};
 
 const PERF: Tool = Tool { program: "perf", install: "apt-get install linux-perf" };
@@ -16,10 +16,10 @@ const STRACE: Tool = Tool { program: "strace", install: "apt-get install strace"
 ///
 /// # Errors
 /// When a person asks to end.
-pub(super) fn system_calls(client: Client, load: &Load, place: &Place) -> Result<Option<f64>, String> {
+pub(super) fn system_calls(client: Client, load: &Load, testbed: &Testbed) -> Result<Option<f64>, String> {
     for count in [count_by_perf, count_by_strace] {
-        let counted = count(client, load, place);
-        place.go_on()?;
+        let counted = count(client, load, testbed);
+        testbed.go_on()?;
         if let Ok(per_answer) = counted {
             return Ok(Some(per_answer));
         }
@@ -28,10 +28,10 @@ pub(super) fn system_calls(client: Client, load: &Load, place: &Place) -> Result
 }
 
 /// The kernel's own trace point, which hardly slows the client.
-fn count_by_perf(client: Client, load: &Load, place: &Place) -> Result<f64, String> {
-    let log = place.scratch().join("perf.csv");
+fn count_by_perf(client: Client, load: &Load, testbed: &Testbed) -> Result<f64, String> {
+    let log = testbed.scratch().join("perf.csv");
     let words = ["stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-o"];
-    let right = run_under(PERF, &words, &log, (client, load), place)?;
+    let right = run_under(PERF, &words, &log, (client, load), testbed)?;
     let text = std::fs::read_to_string(log).map_err(|error| error.to_string())?;
     let line = text.lines().find(|line| line.contains("sys_enter")).ok_or("perf counted nothing")?;
     let calls: f64 = line.split(',').next().and_then(|n| n.parse().ok()).ok_or("perf may not count")?;
@@ -39,9 +39,9 @@ fn count_by_perf(client: Client, load: &Load, place: &Place) -> Result<f64, Stri
 }
 
 /// A stop at every call: the client gets slower, and one that takes what is there in batches takes more at a time.
-fn count_by_strace(client: Client, load: &Load, place: &Place) -> Result<f64, String> {
-    let log = place.scratch().join("strace.txt");
-    let right = run_under(STRACE, &["-c", "-f", "-o"], &log, (client, load), place)?;
+fn count_by_strace(client: Client, load: &Load, testbed: &Testbed) -> Result<f64, String> {
+    let log = testbed.scratch().join("strace.txt");
+    let right = run_under(STRACE, &["-c", "-f", "-o"], &log, (client, load), testbed)?;
     let text = std::fs::read_to_string(log).map_err(|error| error.to_string())?;
     let total = text.lines().rev().find(|line| line.trim_end().ends_with(" total")).ok_or("no total")?;
     // % time, seconds, microseconds per call, calls, and errors if there were any.
@@ -55,14 +55,14 @@ fn run_under(
     words: &[&str],
     log: &Path,
     (client, load): (Client, &Load),
-    place: &Place,
+    testbed: &Testbed,
 ) -> Result<f64, String> {
     let program = tracer.find().ok_or_else(|| tracer.advice())?;
     let mut under: Vec<OsString> = vec![program.into()];
     under.extend(words.iter().map(OsString::from));
     under.extend([log.into(), "--".into()]);
     let manner = Manner { under, ..Manner::default() };
-    Ok(run_as(client, load, &manner, place)?.told.right as f64)
+    Ok(run_as(client, load, &manner, testbed)?.told.right as f64)
 }
 
 /// Resident memory of the client per connection: its peak with many less its peak with few, over the difference.
@@ -73,15 +73,15 @@ pub(super) fn bytes_per_connection(
     client: Client,
     few: &Load,
     many: &Load,
-    place: &Place,
+    testbed: &Testbed,
 ) -> Result<Option<f64>, String> {
     let mut peaks = [0.0; 2];
     for (peak, load) in peaks.iter_mut().zip([few, many]) {
         if client.refusal(load).is_some() {
             return Ok(None);
         }
-        let finished = run_as(client, load, &Manner { is_weighed: true, ..Manner::default() }, place);
-        place.go_on()?;
+        let finished = run_as(client, load, &Manner { is_weighed: true, ..Manner::default() }, testbed);
+        testbed.go_on()?;
         match finished.ok().and_then(|finished| finished.rss_peak_bytes) {
             Some(bytes) => *peak = bytes as f64,
             None => return Ok(None),

@@ -16,7 +16,7 @@ use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample};
 use super::{Length, command_line, every, table};
 use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, Apache, AssayServer, H2o, HELLO, JSON, Nginx, Server, Started};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// Of the static file, at `/files/65536`.
 const FILE_BYTES: usize = 64 << 10;
@@ -74,40 +74,46 @@ impl Work {
         }
     }
 
-    fn load(self, server: &Started, connections: u32, seconds: u32, place: &Place) -> Result<Load, String> {
+    fn load(
+        self,
+        server: &Started,
+        connections: u32,
+        seconds: u32,
+        testbed: &Testbed,
+    ) -> Result<Load, String> {
         let (path, body) = match self {
             Self::Hello | Self::Pipelined => ("/hello".to_owned(), HELLO.as_bytes().to_vec()),
             Self::Json => ("/json".to_owned(), JSON.as_bytes().to_vec()),
             Self::File => (format!("/files/{FILE_BYTES}"), server::body(FILE_BYTES)),
         };
         let body = String::from_utf8(body).map_err(|error| error.to_string())?;
-        let workload: Option<PathBuf> = Some(workload::write(place, &[&path], Some(&body))?);
+        let workload: Option<PathBuf> = Some(workload::write(testbed, &[&path], Some(&body))?);
         let pipeline = if self == Self::Pipelined { 16 } else { 1 };
         Ok(Load { pipeline, workload, ..Load::closed(server.url(&path), connections, seconds) })
     }
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
+    let testbed = Testbed::take(root)?;
     let servers = installed();
-    println!("`{}`; {}.", command_line(), place.statement);
+    println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Speed => measure_speed(&servers, options, &place)?,
-            Table::Latency => measure_latency(&servers, options, &place)?,
-            Table::Memory => weigh_idle_connections(&servers, &place)?,
+            Table::Speed => measure_speed(&servers, options, &testbed)?,
+            Table::Latency => measure_latency(&servers, options, &testbed)?,
+            Table::Memory => weigh_idle_connections(&servers, &testbed)?,
         }
     }
     Ok(())
 }
 
-fn measure_speed(servers: &Servers, options: &Options, place: &Place) -> Result<(), String> {
+fn measure_speed(servers: &Servers, options: &Options, testbed: &Testbed) -> Result<(), String> {
     let clients = clients();
     table::head(&columns());
     for work in options.length.choose(&options.work, &[Work::Hello, Work::File], &every()) {
         for connections in options.length.choose(&options.connections, &[50], &[50, 500, 10_000]) {
-            measure(work, connections, servers, &clients, options, place)?;
+            measure(work, connections, servers, &clients, options, testbed)?;
         }
     }
     Ok(())
@@ -145,12 +151,12 @@ fn measure(
     servers: &Servers,
     clients: &[Client],
     options: &Options,
-    place: &Place,
+    testbed: &Testbed,
 ) -> Result<(), String> {
     let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
-        let server = server::start(&**server, place)?;
-        let load = work.load(&server, connections, options.length.seconds(), place)?;
-        clients.iter().map(|client| sample(*client, &load, place)).collect::<Result<Vec<_>, _>>()
+        let server = server::start(&**server, testbed)?;
+        let load = work.load(&server, connections, options.length.seconds(), testbed)?;
+        clients.iter().map(|client| sample(*client, &load, testbed)).collect::<Result<Vec<_>, _>>()
     })?;
     let ours = Engine::ALL.len();
     for (index, client) in clients.iter().enumerate() {
@@ -176,18 +182,18 @@ fn rates_of(client: usize, rounds: &[Vec<Option<Sample>>]) -> Series {
 }
 
 /// A table of the response time's 99th percentile at half of each server's own capacity, under Poisson arrivals.
-fn measure_latency(servers: &Servers, options: &Options, place: &Place) -> Result<(), String> {
+fn measure_latency(servers: &Servers, options: &Options, testbed: &Testbed) -> Result<(), String> {
     let head = ["server", "half of its capacity, req/s", "p99 of the response time, ms", "least and most"];
     table::head(&head.map(String::from));
     let client = client::ours(Engine::Uring);
     let seconds = options.length.seconds();
     let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
-        let server = server::start(&**server, place)?;
-        let full = Work::Hello.load(&server, 50, seconds, place)?;
-        let capacity = client::run(client, &full, place)?.told.per_second();
+        let server = server::start(&**server, testbed)?;
+        let full = Work::Hello.load(&server, 50, seconds, testbed)?;
+        let capacity = client::run(client, &full, testbed)?.told.per_second();
         let arrival = Arrival::Poisson { per_second: (capacity / 2.0).round() };
         let half = Load { arrival, connections: LATENCY_CONNECTIONS, ..full };
-        let told = client::run(client, &half, place)?.told;
+        let told = client::run(client, &half, testbed)?.told;
         Ok((capacity / 2.0, told.percentile(0.99).map_or(f64::NAN, |p99| p99.as_secs_f64() * 1e3)))
     })?;
     for (server, rounds) in servers.iter().zip(runs) {
@@ -205,16 +211,16 @@ fn measure_latency(servers: &Servers, options: &Options, place: &Place) -> Resul
 }
 
 /// A table of what a connection costs that has been answered once and is idle since.
-fn weigh_idle_connections(servers: &Servers, place: &Place) -> Result<(), String> {
+fn weigh_idle_connections(servers: &Servers, testbed: &Testbed) -> Result<(), String> {
     let weighed = format!("resident KiB per idle connection, of {IDLE_CONNECTIONS}");
     table::head(&["server".to_owned(), weighed]);
     for server in servers {
-        let started = server::start(&**server, place)?;
+        let started = server::start(&**server, testbed)?;
         let resident = || tree_usage(started.pid()).map(|usage| usage.rss_bytes as f64);
         // The first connection pays for what is made once.
         let first = converse(started.address).map_err(|error| error.to_string())?;
         let before = resident().map_err(|error| error.to_string())?;
-        let held = hold(started.address, place)?;
+        let held = hold(started.address, testbed)?;
         let after = resident().map_err(|error| error.to_string())?;
         drop((first, held));
         let kib = (after - before) / IDLE_CONNECTIONS as f64 / 1024.0;
@@ -223,10 +229,10 @@ fn weigh_idle_connections(servers: &Servers, place: &Place) -> Result<(), String
     Ok(())
 }
 
-fn hold(address: SocketAddr, place: &Place) -> Result<Vec<TcpStream>, String> {
+fn hold(address: SocketAddr, testbed: &Testbed) -> Result<Vec<TcpStream>, String> {
     let mut held = Vec::with_capacity(IDLE_CONNECTIONS);
     for _ in 0..IDLE_CONNECTIONS {
-        place.go_on()?;
+        testbed.go_on()?;
         let connected = converse(address);
         held.push(connected.map_err(|error| format!("after {} idle connections: {error}", held.len()))?);
     }

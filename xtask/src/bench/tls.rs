@@ -11,7 +11,7 @@ use super::pairs::{CLIENTS, load_of, of_clients, of_servers};
 use super::{Length, command_line, every, table};
 use crate::measure::client::{self, Engine, Load, Sessions};
 use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// Connections that are kept, unless others are asked for.
 const KEPT: u32 = 64;
@@ -44,15 +44,15 @@ enum Table {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let place = Place::take(root)?;
-    let pair = Pair::make(&place)?;
-    println!("`{}`; {}.", command_line(), place.statement);
+    let testbed = Testbed::take(root)?;
+    let pair = Pair::make(&testbed)?;
+    println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Client => compare_clients(options, &place, &pair)?,
-            Table::Server => compare_servers(options, &place, &pair)?,
-            Table::Handshakes => compare_handshakes(options, &place, &pair)?,
+            Table::Client => compare_clients(options, &testbed, &pair)?,
+            Table::Server => compare_servers(options, &testbed, &pair)?,
+            Table::Handshakes => compare_handshakes(options, &testbed, &pair)?,
         }
     }
     Ok(())
@@ -72,15 +72,15 @@ fn cells(options: &Options) -> Vec<(usize, u32)> {
     bodies.iter().flat_map(|body| connections.iter().map(|n| (*body, *n))).collect()
 }
 
-fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+fn compare_clients(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
     let clients = client::with_ours(&[GeneratorName::Wrk]);
     let head = [&["body", "connections"][..], &CLIENTS].concat();
     table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
     for (body_bytes, connections) in cells(options) {
-        let server = server::start_over(&Nginx, place, Some(pair))?;
-        let load = load_of(&server, body_bytes, connections, options.length.seconds(), place)?;
+        let server = server::start_over(&Nginx, testbed, Some(pair))?;
+        let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
         let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
         for row in of_clients(&clients, &runs) {
             table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
         }
@@ -88,14 +88,14 @@ fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), 
     Ok(())
 }
 
-fn compare_servers(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+fn compare_servers(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
     let servers = servers();
     table::head(&["body", "connections", "peer", "peer's req/s", "ours", "req/s"].map(String::from));
     for (body_bytes, connections) in cells(options) {
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
-            let server = server::start_over(&**server, place, Some(pair))?;
-            let load = load_of(&server, body_bytes, connections, options.length.seconds(), place)?;
-            Ok(sample(client::ours(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
+            let server = server::start_over(&**server, testbed, Some(pair))?;
+            let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
+            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
         })?;
         for row in of_servers(&servers, &runs) {
             table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
@@ -104,13 +104,13 @@ fn compare_servers(options: &Options, place: &Place, pair: &Pair) -> Result<(), 
     Ok(())
 }
 
-fn compare_handshakes(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+fn compare_handshakes(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
     let servers = servers();
     let head = ["handshakes", "peer", "peer's per CPU-second", "ours", "handshakes per server CPU-second"];
     table::head(&head.map(String::from));
     for (name, sessions) in [("full", Sessions::Forgotten), ("resumed", Sessions::Resumed)] {
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
-            handshakes(&**server, sessions, options, place, pair)
+            handshakes(&**server, sessions, options, testbed, pair)
         })?;
         for row in of_servers(&servers, &runs) {
             table::row(&[vec![name.to_owned()], row].concat());
@@ -124,17 +124,17 @@ fn handshakes(
     server: &dyn Server,
     sessions: Sessions,
     options: &Options,
-    place: &Place,
+    testbed: &Testbed,
     pair: &Pair,
 ) -> Result<Option<f64>, String> {
-    let server = server::start_over(server, place, Some(pair))?;
+    let server = server::start_over(server, testbed, Some(pair))?;
     let path = "/hello";
-    let workload = Some(workload::write(place, &[path], Some(HELLO))?);
+    let workload = Some(workload::write(testbed, &[path], Some(HELLO))?);
     let load = Load::closed(server.url(path), HANDSHAKING, options.length.seconds());
     let load = Load { fresh: Some(sessions), workload, ..load };
     let cpu = || tree_usage(server.pid()).map(|usage| usage.cpu_ns()).map_err(|error| error.to_string());
     let before = cpu()?;
-    let told = client::run(client::ours(Engine::Epoll), &load, place)?.told;
+    let told = client::run(client::ours(Engine::Epoll), &load, testbed)?.told;
     let used = (cpu()? - before).as_secs_f64();
     Ok((used > 0.0).then(|| told.right as f64 / used))
 }

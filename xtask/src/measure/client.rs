@@ -10,7 +10,7 @@ pub(crate) use assay_lab::generator::{
     FOREIGN, Finished, KernelEngine as Engine, Load, LoadGenerator, Own, Sessions,
 };
 
-use super::Place;
+use super::Testbed;
 
 /// A generator of a table.
 pub(crate) type Client = &'static dyn LoadGenerator;
@@ -42,8 +42,8 @@ pub(crate) fn with_ours(others: &[GeneratorName]) -> Vec<Client> {
 ///
 /// # Errors
 /// When the client fails, or says something that is not understood; or when a person asks to end.
-pub(crate) fn run(client: Client, load: &Load, place: &Place) -> Result<Finished, String> {
-    run_as(client, load, &Manner::default(), place)
+pub(crate) fn run(client: Client, load: &Load, testbed: &Testbed) -> Result<Finished, String> {
+    run_as(client, load, &Manner::default(), testbed)
 }
 
 /// Puts a load on a server in another manner.
@@ -54,14 +54,14 @@ pub(crate) fn run_as(
     client: Client,
     load: &Load,
     manner: &Manner,
-    place: &Place,
+    testbed: &Testbed,
 ) -> Result<Finished, String> {
     let secrets = Secrets::default();
     let tools =
-        Tools { assay: place.assay.clone(), files: place.scratch().to_owned(), preload: None, secrets };
-    let (link, cpus, work) = (Link::loopback(), &place.client_cpu, place.scratch());
+        Tools { assay: testbed.assay.clone(), files: testbed.scratch().to_owned(), preload: None, secrets };
+    let (link, cpus, work) = (Link::loopback(), &testbed.client_cpu, testbed.scratch());
     let site = Site { tools: &tools, link: &link, cpus, work };
-    assay_lab::generator::run(client, load, &site, manner, &mut || place.go_on().is_ok()).map_err(|error| {
+    assay_lab::generator::run(client, load, &site, manner, &mut || testbed.go_on().is_ok()).map_err(|error| {
         match error {
             LoadError::Unwanted => error.to_string(),
             LoadError::Failed { problem, log_tail } => [vec![problem], log_tail].concat().join("\n"),

@@ -1,4 +1,4 @@
-//! What the benchmarks and the oracle share: a place to measure at, processes that end with their owner, and the
+//! What the benchmarks and the oracle share: a testbed, processes that end with their owner, and the
 //! clients and servers of others behind one face each.
 
 pub(crate) mod client;
@@ -18,7 +18,7 @@ use assay_host::topology::Topology;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Where and with what is measured. Its folder goes with it.
-pub(crate) struct Place {
+pub(crate) struct Testbed {
     /// The program under test, built for release.
     pub(crate) assay: PathBuf,
     /// CPU of the client: one, so that a figure is a figure per core.
@@ -32,7 +32,7 @@ pub(crate) struct Place {
     scratch: tempfile::TempDir,
 }
 
-impl Place {
+impl Testbed {
     /// Builds assay, takes one CPU for each side, raises the limit of open files and listens to Ctrl-C.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use assay_host::cpuset::{CpuSet, pin_current_thread};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::Place;
+use super::Testbed;
 
 /// How often it is looked whether a process has ended. Rarely, as looking costs CPU time too.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -75,10 +75,10 @@ impl Running {
     ///
     /// # Errors
     /// When it takes longer, or a person asks to end.
-    pub(crate) fn finish(mut self, limit: Duration, place: &Place) -> Result<Ended, String> {
+    pub(crate) fn finish(mut self, limit: Duration, testbed: &Testbed) -> Result<Ended, String> {
         let until = Instant::now() + limit;
         loop {
-            place.go_on()?;
+            testbed.go_on()?;
             if let Some(status) = self.child.try_wait().map_err(|error| format!("{}: {error}", self.name))? {
                 let (stdout, stderr) = (text(&self.stdout), text(&self.stderr));
                 return Ok(Ended { status, stdout, stderr });

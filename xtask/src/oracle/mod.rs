@@ -12,7 +12,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::Engine;
 use cases::{CASES, Case};
 use figure::{Holds, Line, Verdict};
@@ -51,9 +51,9 @@ impl Options {
 /// The figures that are not as they should be; or what kept a test from running.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
     let fault = |error: String| vec![format!("oracle: {error}")];
-    let place = Place::take(root).map_err(fault)?;
+    let testbed = Testbed::take(root).map_err(fault)?;
     if options.peers {
-        return peers::run(options, &place).map_err(fault);
+        return peers::run(options, &testbed).map_err(fault);
     }
     let mut sheet = Sheet::begin();
     if options.wants(pure::HISTOGRAM) {
@@ -61,14 +61,14 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
     }
     for engine in options.engines() {
         for case in CASES.iter().filter(|case| options.wants(case.name)) {
-            match trial::run(case, engine, &place) {
+            match trial::run(case, engine, &testbed) {
                 Ok(evidence) => sheet.enter_trial(engine, case, &evidence),
                 Err(why) => sheet.fail(engine, case, &why),
             }
-            place.go_on().map_err(fault)?;
+            testbed.go_on().map_err(fault)?;
         }
         if options.wants(pure::SAME_TWICE) {
-            let verdicts = pure::same_twice(engine, &place).map_err(fault)?;
+            let verdicts = pure::same_twice(engine, &testbed).map_err(fault)?;
             sheet.enter(engine.name(), pure::SAME_TWICE, &verdicts);
         }
     }

@@ -10,7 +10,7 @@ use assay_serve::stub::{BODY, Counts};
 use super::Options;
 use super::trial::Stub;
 use crate::measure::client::{self, Client, FOREIGN, Load};
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// Length of a load whose times are read, and of one whose answers are only counted.
 const SECONDS: u32 = 5;
@@ -175,7 +175,7 @@ const TESTS: &[Test] = &[
 ///
 /// # Errors
 /// When the stub or our own client fails, or a person asks to end.
-pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
+pub(super) fn run(options: &Options, testbed: &Testbed) -> Result<(), String> {
     let clients = installed();
     let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
     println!("| test | figure | truth | {} |", names.join(" | "));
@@ -183,7 +183,7 @@ pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
     for test in TESTS.iter().filter(|test| options.wants(test.name)) {
         let mut answers = Vec::new();
         for client in &clients {
-            answers.push(ask(*client, test, place)?);
+            answers.push(ask(*client, test, testbed)?);
         }
         for row in test.rows {
             let cells: Vec<String> = answers.iter().map(|answer| row.cell(answer)).collect();
@@ -214,14 +214,14 @@ enum Outcome {
     Said(Box<(Told, Counts)>),
 }
 
-fn ask(client: Client, test: &Test, place: &Place) -> Result<Outcome, String> {
-    let stub = Stub::start(test.stub, place)?;
-    let Some(load) = load_for(client, test, &stub, place)? else { return Ok(Outcome::Unable) };
-    match client::run(client, &load, place) {
-        Ok(finished) => Ok(Outcome::Said(Box::new((finished.told, stub.stop(place)?)))),
+fn ask(client: Client, test: &Test, testbed: &Testbed) -> Result<Outcome, String> {
+    let stub = Stub::start(test.stub, testbed)?;
+    let Some(load) = load_for(client, test, &stub, testbed)? else { return Ok(Outcome::Unable) };
+    match client::run(client, &load, testbed) {
+        Ok(finished) => Ok(Outcome::Said(Box::new((finished.told, stub.stop(testbed)?)))),
         Err(why) if client.name().is_ours() => Err(why),
         Err(why) => {
-            place.go_on()?;
+            testbed.go_on()?;
             eprintln!("{}: {why}", test.name);
             Ok(Outcome::Failed)
         }
@@ -229,11 +229,11 @@ fn ask(client: Client, test: &Test, place: &Place) -> Result<Outcome, String> {
 }
 
 /// The open load if the client can make it, else the closed loop that is run in its place.
-fn load_for(client: Client, test: &Test, stub: &Stub, place: &Place) -> Result<Option<Load>, String> {
+fn load_for(client: Client, test: &Test, stub: &Stub, testbed: &Testbed) -> Result<Option<Load>, String> {
     let body = (test.path != "/204").then_some(BODY);
     let closed = Load {
         timeout_s: test.timeout_seconds,
-        workload: body.map(|body| workload::write(place, &[test.path], Some(body))).transpose()?,
+        workload: body.map(|body| workload::write(testbed, &[test.path], Some(body))).transpose()?,
         ..Load::closed(format!("{}{}", stub.url, test.path), test.connections, test.seconds)
     };
     if let Some(per_second) = test.rate {

@@ -5,7 +5,7 @@ use assay_stats::ratio::paired_log_ratio;
 
 use super::figure::{Figure, Line, Verdict, exactly};
 use super::trial::Stub;
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::client::{self, Engine, Load};
 
 pub(super) const HISTOGRAM: &str = "T15 histogram";
@@ -52,10 +52,11 @@ pub(super) fn histogram() -> Vec<Verdict> {
 ///
 /// # Errors
 /// When a run fails, or a person asks to end.
-pub(super) fn same_twice(engine: Engine, place: &Place) -> Result<Vec<Verdict>, String> {
-    let stub = Stub::start("--service 100us", place)?;
+pub(super) fn same_twice(engine: Engine, testbed: &Testbed) -> Result<Vec<Verdict>, String> {
+    let stub = Stub::start("--service 100us", testbed)?;
     let load = Load::closed(stub.url.clone(), 16, 1);
-    let rate = || client::run(client::ours(engine), &load, place).map(|finished| finished.told.per_second());
+    let rate =
+        || client::run(client::ours(engine), &load, testbed).map(|finished| finished.told.per_second());
     let mut hold = 0;
     for _ in 0..EXPERIMENTS {
         let (mut first, mut second) = (Vec::new(), Vec::new());

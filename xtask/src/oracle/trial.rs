@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::cases::{Case, Disturbance};
 use crate::measure::client::{self, Engine};
 use crate::measure::process::Running;
-use crate::measure::{Place, workload};
+use crate::measure::{Testbed, workload};
 
 /// The stub says within this where it listens, and ends within this when it is told to.
 const STUB_PATIENCE: Duration = Duration::from_secs(10);
@@ -70,13 +70,13 @@ pub(super) struct Stub {
 impl Stub {
     /// # Errors
     /// When it does not start.
-    pub(super) fn start(arguments: &str, place: &Place) -> Result<Self, String> {
-        let mut command = Command::new(&place.assay);
+    pub(super) fn start(arguments: &str, testbed: &Testbed) -> Result<Self, String> {
+        let mut command = Command::new(&testbed.assay);
         command.args(["stub", "-p", "0"]).args(arguments.split_ascii_whitespace());
-        let process = Running::start(&mut command, &place.server_cpu)?;
+        let process = Running::start(&mut command, &testbed.server_cpu)?;
         let until = Instant::now() + STUB_PATIENCE;
         loop {
-            place.go_on()?;
+            testbed.go_on()?;
             let log = process.log();
             // A line that is still being written is none.
             let line = log.split_once('\n').map_or("", |(line, _)| line);
@@ -92,9 +92,9 @@ impl Stub {
 
     /// # Errors
     /// When it does not end in order.
-    pub(super) fn stop(self, place: &Place) -> Result<Counts, String> {
+    pub(super) fn stop(self, testbed: &Testbed) -> Result<Counts, String> {
         self.process.signal(Signal::INT)?;
-        let ended = self.process.finish(STUB_PATIENCE, place)?.with_code(&[0], "stub")?;
+        let ended = self.process.finish(STUB_PATIENCE, testbed)?.with_code(&[0], "stub")?;
         serde_json::from_str(&ended.stdout).map_err(|error| format!("stub: {error}"))
     }
 }
@@ -103,26 +103,26 @@ impl Stub {
 ///
 /// # Errors
 /// When one of the two fails, or a person asks to end.
-pub(super) fn run(case: &Case, engine: Engine, place: &Place) -> Result<Evidence, String> {
-    let stub = Stub::start(case.stub, place)?;
-    let mut load = Running::start(&mut generator(case, &stub, engine, place)?, &place.client_cpu)?;
+pub(super) fn run(case: &Case, engine: Engine, testbed: &Testbed) -> Result<Evidence, String> {
+    let stub = Stub::start(case.stub, testbed)?;
+    let mut load = Running::start(&mut generator(case, &stub, engine, testbed)?, &testbed.client_cpu)?;
     let over = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
         if case.disturbance == Disturbance::Hogs {
-            (0..HOGS).for_each(|_| drop(scope.spawn(|| hog(&place.client_cpu, &over))));
+            (0..HOGS).for_each(|_| drop(scope.spawn(|| hog(&testbed.client_cpu, &over))));
         }
-        let disturbed = disturb(case.disturbance, &stub, &mut load, place);
-        let ended = disturbed.and_then(|()| load.finish(LOAD_PATIENCE, place));
+        let disturbed = disturb(case.disturbance, &stub, &mut load, testbed);
+        let ended = disturbed.and_then(|()| load.finish(LOAD_PATIENCE, testbed));
         over.store(true, Relaxed);
         ended
     })?;
     let ended = ended.with_code(client::ours(engine).exit_codes(), "assay load")?;
     let report = serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: {error}"))?;
-    Ok(Evidence { report, counts: stub.stop(place)? })
+    Ok(Evidence { report, counts: stub.stop(testbed)? })
 }
 
-fn generator(case: &Case, stub: &Stub, engine: Engine, place: &Place) -> Result<Command, String> {
-    let mut command = Command::new(&place.assay);
+fn generator(case: &Case, stub: &Stub, engine: Engine, testbed: &Testbed) -> Result<Command, String> {
+    let mut command = Command::new(&testbed.assay);
     command.args(["load", &format!("{}{}", stub.url, case.path), "--json", "--threads", "1"]);
     command.args(["--engine", engine.flag()]).args(case.load.split_ascii_whitespace());
     match case.mix {
@@ -131,25 +131,25 @@ fn generator(case: &Case, stub: &Stub, engine: Engine, place: &Place) -> Result<
         }
         [] => {}
         paths => {
-            command.arg("--workload").arg(workload::write(place, paths, Some(BODY))?);
+            command.arg("--workload").arg(workload::write(testbed, paths, Some(BODY))?);
         }
     }
     Ok(command)
 }
 
 /// Does to a running trial what its test is about.
-fn disturb(what: Disturbance, stub: &Stub, load: &mut Running, place: &Place) -> Result<(), String> {
+fn disturb(what: Disturbance, stub: &Stub, load: &mut Running, testbed: &Testbed) -> Result<(), String> {
     match what {
         Disturbance::None | Disturbance::Hogs => Ok(()),
         Disturbance::ServerFreezes { after, span } => {
-            pause(after, place)?;
-            freeze(&stub.process, span, place)
+            pause(after, testbed)?;
+            freeze(&stub.process, span, testbed)
         }
         Disturbance::GeneratorFreezes { every, span } => {
-            pause(every, place)?;
+            pause(every, testbed)?;
             while !load.has_ended() {
-                freeze(load, span, place)?;
-                pause(every - span, place)?;
+                freeze(load, span, testbed)?;
+                pause(every - span, testbed)?;
             }
             Ok(())
         }
@@ -157,17 +157,17 @@ fn disturb(what: Disturbance, stub: &Stub, load: &mut Running, place: &Place) ->
 }
 
 /// The signals have no effect on a process that has just ended; that is no fault of the test.
-fn freeze(process: &Running, span: Duration, place: &Place) -> Result<(), String> {
+fn freeze(process: &Running, span: Duration, testbed: &Testbed) -> Result<(), String> {
     process.signal(Signal::STOP)?;
-    let slept = pause(span, place);
+    let slept = pause(span, testbed);
     process.signal(Signal::CONT)?;
     slept
 }
 
-fn pause(span: Duration, place: &Place) -> Result<(), String> {
+fn pause(span: Duration, testbed: &Testbed) -> Result<(), String> {
     let until = Instant::now() + span;
     while let left @ 1.. = until.saturating_duration_since(Instant::now()).as_micros() as u64 {
-        place.go_on()?;
+        testbed.go_on()?;
         std::thread::sleep(Duration::from_micros(left.min(50_000)));
     }
     Ok(())

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use nix::sched::{CloneFlags, unshare};
 
-use crate::measure::Place;
+use crate::measure::Testbed;
 use subject::{SUBJECTS, Subject};
 use trial::{Trial, Wire};
 
@@ -47,7 +47,7 @@ impl Options {
 /// What was not as it should be, or kept a trial from running.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
     let fault = |error: String| vec![format!("soak: {error}")];
-    let place = Place::take(root).map_err(fault)?;
+    let testbed = Testbed::take(root).map_err(fault)?;
     let library = build_library(root).map_err(fault)?;
     let subjects: Vec<&Subject> = SUBJECTS.iter().filter(|subject| is_wanted(subject, options)).collect();
     let has_cable = can_have_cable();
@@ -55,12 +55,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
     let trials: Vec<_> =
         wires.iter().flat_map(|wire| subjects.iter().map(move |one| (*wire, *one))).collect();
     let length = options.length() / u32::try_from(trials.len().max(1)).unwrap_or(u32::MAX);
-    println!("{} trials of {} s each; {}", trials.len(), length.as_secs(), place.statement);
+    println!("{} trials of {} s each; {}", trials.len(), length.as_secs(), testbed.statement);
     let mut findings = Vec::new();
     for (wire, subject) in trials {
-        place.go_on().map_err(fault)?;
+        testbed.go_on().map_err(fault)?;
         let trial = Trial {
-            place: &place,
+            testbed: &testbed,
             library: &library,
             subject,
             wire,
@@ -90,7 +90,7 @@ fn is_wanted(subject: &Subject, options: &Options) -> bool {
 fn soak(trial: &Trial<'_>) -> Result<Vec<String>, String> {
     let within = || {
         if trial.wire == Wire::Xdp {
-            lay_cable()?;
+            create_cable()?;
         }
         trial.run()
     };
@@ -99,7 +99,7 @@ fn soak(trial: &Trial<'_>) -> Result<Vec<String>, String> {
 }
 
 fn can_have_cable() -> bool {
-    let tried = std::thread::scope(|scope| scope.spawn(lay_cable).join());
+    let tried = std::thread::scope(|scope| scope.spawn(create_cable).join());
     let problem = match tried {
         Ok(Ok(())) => return true,
         Ok(Err(problem)) => problem,
@@ -110,7 +110,7 @@ fn can_have_cable() -> bool {
 }
 
 /// A virtual cable in a network of this thread's own.
-fn lay_cable() -> Result<(), String> {
+fn create_cable() -> Result<(), String> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("a network namespace: {error}"))?;
     let [left, right] = CABLE;
     ip(&format!("link add {left} type veth peer name {right}"))?;

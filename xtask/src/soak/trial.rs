@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::CABLE;
 use super::memory::growth;
 use super::subject::{BODY_BYTES, PORT, Subject, body};
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::process::Running;
 
 /// Addresses of server and generator: nobody else is on these wires.
@@ -44,7 +44,7 @@ impl Wire {
 }
 
 pub(crate) struct Trial<'a> {
-    pub(crate) place: &'a Place,
+    pub(crate) testbed: &'a Testbed,
     pub(crate) library: &'a Path,
     pub(crate) subject: &'a Subject,
     pub(crate) wire: Wire,
@@ -59,19 +59,19 @@ impl Trial<'_> {
     /// What kept it from running.
     pub(crate) fn run(&self) -> Result<Vec<String>, String> {
         let say = |error: std::io::Error| error.to_string();
-        let files = tempfile::tempdir_in(self.place.scratch()).map_err(say)?;
+        let files = tempfile::tempdir_in(self.testbed.scratch()).map_err(say)?;
         let memory = tempfile::Builder::new().prefix("assay-soak-").tempdir_in(MEMORY).map_err(say)?;
         let stats_page = files.path().join("stats");
         let [server_end, generator_end] = self.ends(memory.path());
         let mut server_command = self.server(files.path(), &server_end).map_err(say)?;
         let server =
-            Running::start(server_command.env("ASSAY_STACK_STATS", &stats_page), &self.place.server_cpu)?;
+            Running::start(server_command.env("ASSAY_STACK_STATS", &stats_page), &self.testbed.server_cpu)?;
         let mut load = self.load(&generator_end);
-        let generator = Running::start(&mut load, &self.place.client_cpu)?;
+        let generator = Running::start(&mut load, &self.testbed.client_cpu)?;
         let (samples, report) = self.watch(&server, generator)?;
         let counted = std::fs::read(&stats_page).ok().and_then(|file| stats_page::total(&file, &server_end));
         server.signal(Signal::TERM)?;
-        let ended = server.finish(GRACE, self.place)?;
+        let ended = server.finish(GRACE, self.testbed)?;
         let mut findings = judge(&report, counted.as_ref(), &samples);
         if ended.status.code() != Some(0) {
             findings.push(format!("the server ended with {}: {}", ended.status, ended.stderr.trim()));
@@ -91,9 +91,9 @@ impl Trial<'_> {
     fn server(&self, files: &Path, wire: &str) -> std::io::Result<Command> {
         let address = format!("{}/24", ADDRESSES[0]);
         let Some(make) = self.subject.command else {
-            let mut command = Command::new(&self.place.assay);
+            let mut command = Command::new(&self.testbed.assay);
             command.args(["serve", "--stack", "user", "--wire", wire, "--wire-address", &address]);
-            command.args(["--port", &PORT.to_string(), "--cpus", &self.place.server_cpu.to_string()]);
+            command.args(["--port", &PORT.to_string(), "--cpus", &self.testbed.server_cpu.to_string()]);
             return Ok(command);
         };
         let mut command = make(ADDRESSES[0], files, &body())?;
@@ -103,10 +103,10 @@ impl Trial<'_> {
     }
 
     fn load(&self, wire: &str) -> Command {
-        let mut command = Command::new(&self.place.assay);
+        let mut command = Command::new(&self.testbed.assay);
         command.args(["load", &format!("http://{}:{PORT}/bytes/{BODY_BYTES}", ADDRESSES[0])]);
         command.args(["--stack", "user", "--wire", wire, "--wire-address", &format!("{}/24", ADDRESSES[1])]);
-        command.args(["--cpus", &self.place.client_cpu.to_string(), "-c", &self.connections.to_string()]);
+        command.args(["--cpus", &self.testbed.client_cpu.to_string(), "-c", &self.connections.to_string()]);
         command.args(["--warmup", "0s", "-d", &format!("{}s", self.length.as_secs().max(1))]);
         command.args([
             "--requests-per-connection",
@@ -126,13 +126,13 @@ impl Trial<'_> {
         let (mut samples, interval) = ([Vec::new(), Vec::new()], self.interval());
         let deadline = Instant::now() + self.length + GRACE;
         while !generator.has_ended() && Instant::now() < deadline {
-            self.place.go_on()?;
+            self.testbed.go_on()?;
             for (list, pid) in samples.iter_mut().zip([server.pid(), generator.pid()]) {
                 list.extend(tree_usage(pid).map(|usage| usage.rss_bytes));
             }
             std::thread::sleep(interval);
         }
-        let ended = generator.finish(GRACE, self.place)?.with_code(&[0, 1, 2, 3], "assay load")?;
+        let ended = generator.finish(GRACE, self.testbed)?.with_code(&[0, 1, 2, 3], "assay load")?;
         let report = serde_json::from_str(&ended.stdout)
             .map_err(|error| format!("assay load: {error}: {}", ended.stderr.trim()))?;
         Ok((samples, report))

@@ -15,7 +15,7 @@ use assay_report::words::withheld;
 use clap::Args;
 
 use super::sittings::{Sittings, Terms};
-use crate::measure::Place;
+use crate::measure::Testbed;
 use crate::measure::process::Running;
 
 /// Steps for each answer of the slower of the two servers from which the price of a step is taken, and of the base of all
@@ -77,14 +77,14 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
 
 /// Measures so many comparisons more of each kind, in turns, so that whoever ends early has as many of both.
 fn measure(root: &Path, options: &Options, sittings: &Sittings) -> Result<(), String> {
-    let place = Place::take(root)?;
+    let testbed = Testbed::take(root)?;
     let more = match sittings.more_steps() {
         Some(more) => more,
-        None => sittings.begin(steps_for(options.slower, &place)?)?,
+        None => sittings.begin(steps_for(options.slower, &testbed)?)?,
     };
     println!(
         "{}; {} steps for each answer of the base, {} more are {} %.\n",
-        place.statement, STEPS, more, options.slower
+        testbed.statement, STEPS, more, options.slower
     );
     let design = options.design.iter().flat_map(|design| ["--design", design]);
     let asked: Vec<&str> = ["--budget", &options.budget].into_iter().chain(design).collect();
@@ -92,7 +92,7 @@ fn measure(root: &Path, options: &Options, sittings: &Sittings) -> Result<(), St
     for _ in 0..options.runs {
         for (kind, is_slower) in KINDS {
             let steps = [STEPS, if is_slower { STEPS + more } else { STEPS }];
-            let comparison = compare(steps, &asked, limit, &place)?;
+            let comparison = compare(steps, &asked, limit, &testbed)?;
             let number = sittings.keep(kind, &comparison)?;
             match judged(&comparison)? {
                 Ok(Said { ratio, low, high, call, .. }) => {
@@ -141,10 +141,10 @@ fn row(name: &str, runs: &[Result<Said, String>], truth: f64) -> String {
 
 /// Steps that make an answer of the base so many percent dearer: by the ratio of the rates of two stubs, of which one does
 /// twice the work, a step's share of an answer is known.
-fn steps_for(percent: f64, place: &Place) -> Result<u32, String> {
+fn steps_for(percent: f64, testbed: &Testbed) -> Result<u32, String> {
     let rounds = PRICING_ROUNDS.to_string();
     let asked = ["--rounds", &rounds, "--design", "duet"];
-    let ratio = judged(&compare([STEPS, 2 * STEPS], &asked, PATIENCE, place)?)?
+    let ratio = judged(&compare([STEPS, 2 * STEPS], &asked, PATIENCE, testbed)?)?
         .map_err(|reason| format!("the price of a step could not be measured: {reason}"))?
         .ratio;
     // An answer costs 1, and so many steps more make it cost 1 / ratio.
@@ -162,10 +162,15 @@ fn steps_for(percent: f64, place: &Place) -> Result<u32, String> {
 ///
 /// # Errors
 /// When it fails or takes longer than `limit`, or a person asks to end.
-fn compare(steps: [u32; 2], asked: &[&str], limit: Duration, place: &Place) -> Result<Comparison, String> {
-    let assay = place.assay.display();
-    let runs = place.scratch().join("runs");
-    let mut command = Command::new(&place.assay);
+fn compare(
+    steps: [u32; 2],
+    asked: &[&str],
+    limit: Duration,
+    testbed: &Testbed,
+) -> Result<Comparison, String> {
+    let assay = testbed.assay.display();
+    let runs = testbed.scratch().join("runs");
+    let mut command = Command::new(&testbed.assay);
     command.args(["compare", "--format", "json"]).args(asked);
     for (seed, steps) in steps.iter().enumerate() {
         command.arg("--cmd").arg(format!("'{assay}' stub --port $PORT --seed {seed} --work {steps}"));
@@ -173,7 +178,7 @@ fn compare(steps: [u32; 2], asked: &[&str], limit: Duration, place: &Place) -> R
     command.arg("--runs").arg(&runs);
     // The program chooses its CPUs itself.
     let running = Running::start(&mut command, &cpuset::allowed())?;
-    let ended = running.finish(limit, place)?.with_code(&[0, 12], "assay compare")?;
+    let ended = running.finish(limit, testbed)?.with_code(&[0, 12], "assay compare")?;
     let comparison: Comparison =
         serde_json::from_str(&ended.stdout).map_err(|error| format!("no comparison: {error}"))?;
     let _ = std::fs::remove_dir_all(runs);

@@ -17,7 +17,7 @@ pub(super) enum Phase {
     Accepting(u32),
     /// We are connecting.
     Connecting,
-    /// Established.
+    /// The connection is established.
     Open,
     /// Failed; its last event is on the way.
     Broken,

@@ -13,7 +13,7 @@ use crate::names::hint;
 /// Something in a file that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Where.
+    /// The place in the file.
     pub place: SourcePlace,
     /// What, and what happens with it.
     pub message: String,

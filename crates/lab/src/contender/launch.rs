@@ -12,8 +12,8 @@ use super::Purpose;
 use super::StartOrder;
 use super::container;
 use super::environment::{Environment, Told};
-use super::life::Life;
 use super::port;
+use super::server_process::ServerProcess;
 use crate::clean::scratch_in;
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
@@ -32,7 +32,7 @@ const REQUESTS: &str = "requests";
 
 /// What was started and must be stopped.
 pub(super) struct Held {
-    pub(super) life: Life,
+    pub(super) process: ServerProcess,
     pub(super) log: PathBuf,
     /// The address at which it is asked.
     pub(super) address: String,
@@ -59,7 +59,7 @@ pub(super) enum FirstProcess {
 impl Held {
     /// What has just been started on the kernel's stack for `order`, with its folder `scratch`.
     pub(super) fn new(
-        life: Life,
+        process: ServerProcess,
         order: &StartOrder<'_>,
         port: u16,
         address: String,
@@ -68,7 +68,7 @@ impl Held {
     ) -> Self {
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
         let requests = scratch.join(REQUESTS);
-        Self { life, log, address, port, ends: None, first, scratch, requests, secrets }
+        Self { process, log, address, port, ends: None, first, scratch, requests, secrets }
     }
 
     /// All processes that may hold the server's sockets.
@@ -77,12 +77,12 @@ impl Held {
             FirstProcess::Contained(Some(first)) => container::tree(first),
             FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
         };
-        [self.life.processes(), contained].concat()
+        [self.process.processes(), contained].concat()
     }
 
     /// The end of its log.
     pub(super) fn tail(&self) -> Vec<String> {
-        self.life.fetch_log();
+        self.process.fetch_log();
         tail(&self.log, TAIL_LINES, &self.secrets)
     }
 
@@ -98,7 +98,7 @@ impl Held {
     /// the kernel's.
     pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
         self.ends.as_ref()?;
-        let processes = self.life.processes();
+        let processes = self.process.processes();
         let port = *port::ports_of(&processes).first()?;
         let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
         let obstacle = processes.iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
@@ -188,7 +188,8 @@ pub(super) fn launch(
     let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     let address = address(ends.as_ref(), order.link);
-    let held = Held::new(Life::Here(supervised), order, port, address, FirstProcess::Started, scratch);
+    let held =
+        Held::new(ServerProcess::Here(supervised), order, port, address, FirstProcess::Started, scratch);
     Ok(Held { ends, ..held })
 }
 

@@ -6,7 +6,7 @@ use super::StartOrder;
 use super::environment::{Environment, Told};
 use super::inherited::Inherited;
 use super::launch::{FirstProcess, Held, LOG_BYTES, failure};
-use super::life::Life;
+use super::server_process::ServerProcess;
 use crate::hosts::away::{Away, Surroundings};
 use crate::hosts::session::HostError;
 use crate::subject::Process;
@@ -53,9 +53,9 @@ pub(super) fn launch_away(
         variables,
         log: &order.log,
     };
-    let life = Life::There(away.start(options, around).map_err(lost)?);
+    let process = ServerProcess::There(away.start(options, around).map_err(lost)?);
     let address = away.address().to_string();
-    Ok(Held::new(life, order, port, address, FirstProcess::Started, scratch))
+    Ok(Held::new(process, order, port, address, FirstProcess::Started, scratch))
 }
 
 /// Names of variables of the environment there that it is given.

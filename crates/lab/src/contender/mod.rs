@@ -9,12 +9,12 @@ mod inherited;
 mod launch;
 mod launch_away;
 pub mod learn;
-mod life;
 pub(crate) mod port;
 mod prepare;
 mod probe;
 mod ready;
 mod server;
+mod server_process;
 mod upstream;
 pub(crate) mod version;
 
@@ -29,9 +29,9 @@ use assay_tls::Client;
 
 pub use inherited::Inherited;
 pub(crate) use inherited::Purpose;
-pub(crate) use life::Sampling;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::Server;
+pub(crate) use server_process::Sampling;
 pub use upstream::Upstream;
 
 pub use crate::tools::Tools;

@@ -20,10 +20,10 @@ use super::before::{Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
 use super::launch_away::launch_away;
-use super::life::{self, Life, Sampling};
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
+use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
 use crate::running;
 use crate::stack::{UserEnd, read_shared};
@@ -146,14 +146,14 @@ impl Server {
     pub(crate) fn pid(&self) -> Option<u32> {
         let held = self.held.as_ref()?;
         match held.first {
-            FirstProcess::Started => held.life.pid(),
+            FirstProcess::Started => held.process.pid(),
             FirstProcess::Contained(first) => first,
         }
     }
 
     /// Begins to watch what its processes use, whoever runs them; `None` where they cannot be seen.
     pub(crate) fn watch(&self) -> Option<Sampling> {
-        if let Some(Life::There(job)) = self.held.as_ref().map(|held| &held.life) {
+        if let Some(ServerProcess::There(job)) = self.held.as_ref().map(|held| &held.process) {
             return job.watch().map(Sampling::There);
         }
         let first = self.first_processes();
@@ -162,7 +162,7 @@ impl Server {
 
     /// What it has used since its start; `None` where its processes cannot be seen, or somebody else runs it.
     pub(crate) fn used(&self) -> Option<Usage> {
-        life::used(&self.held.as_ref()?.life, self.pid())
+        server_process::used(&self.held.as_ref()?.process, self.pid())
     }
 
     /// Whether assay started it, so that it can be replaced by a fresh one whose processes are known.
@@ -172,7 +172,7 @@ impl Server {
 
     /// Whether it lives on another host.
     pub(crate) fn is_away(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| matches!(held.life, Life::There(_)))
+        self.held.as_ref().is_some_and(|held| matches!(held.process, ServerProcess::There(_)))
     }
 
     /// Those from which all others of it descend; none where they cannot be seen.
@@ -223,9 +223,9 @@ impl Server {
 
     fn own_death(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
         let held = self.held.as_mut()?;
-        let ended = held.life.wait(patience)?;
+        let ended = held.process.wait(patience)?;
         // The log is whole only when its supervisor has gone, after it ended what was left behind.
-        held.life.stop();
+        held.process.stop();
         Some(death(&ended, stage, held))
     }
 
@@ -241,8 +241,8 @@ impl Server {
     fn stop_alone(&mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
         // On another host whoever comes next gets another port.
-        let is_away = matches!(held.life, Life::There(_));
-        if held.life.stop() && (is_away || is_freed(link, held.port)) {
+        let is_away = matches!(held.process, ServerProcess::There(_));
+        if held.process.stop() && (is_away || is_freed(link, held.port)) {
             return Ok(());
         }
         Err(NotRun {
@@ -311,7 +311,7 @@ impl Server {
 
     /// Whether it listens, but not where it is asked.
     fn listens_elsewhere(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| self.hint(&held.life.addresses()).is_some())
+        self.held.as_ref().is_some_and(|held| self.hint(&held.process.addresses()).is_some())
     }
 
     /// What to do about listeners none of which is where it is asked; `None` where one is, or there is none at all.
@@ -340,7 +340,7 @@ impl Server {
         }
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
-        let hint = self.hint(&held.life.addresses());
+        let hint = self.hint(&held.process.addresses());
         problem.remedy = Some(hint.unwrap_or_else(|| {
             "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s or --ready-timeout if it only needs longer"
                 .to_owned()
@@ -362,9 +362,9 @@ impl Server {
 
     /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
     fn check_owner(&mut self) -> Result<(), NotRun> {
-        let foreign = |held: &Held| match &held.life {
-            Life::Here(_) => port::listener(held.port, &held.processes()) == Listener::Foreign,
-            Life::There(job) => job.addresses().iter().all(|listener| listener.port() != held.port),
+        let foreign = |held: &Held| match &held.process {
+            ServerProcess::Here(_) => port::listener(held.port, &held.processes()) == Listener::Foreign,
+            ServerProcess::There(job) => job.addresses().iter().all(|listener| listener.port() != held.port),
         };
         if !self.held.as_ref().is_some_and(foreign) {
             return Ok(());

@@ -18,7 +18,7 @@ pub struct Load {
     pub url: String,
     /// Header fields besides those that a generator sends anyway.
     pub headers: Vec<(String, String)>,
-    /// Connections.
+    /// Connections of all threads.
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,

@@ -31,7 +31,7 @@ pub struct Own {
 pub enum KernelEngine {
     /// io_uring.
     Uring,
-    /// epoll.
+    /// The engine over epoll.
     Epoll,
 }
 

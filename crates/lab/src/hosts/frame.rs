@@ -25,7 +25,7 @@ const SHOWN: usize = 60;
 /// What is said, with bytes that belong to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// JSON.
+    /// The message, as JSON.
     pub head: Vec<u8>,
     /// Raw bytes.
     pub body: Vec<u8>,

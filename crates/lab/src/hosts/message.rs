@@ -178,7 +178,7 @@ pub enum Told {
     Exited {
         /// The job.
         job: u64,
-        /// How.
+        /// How it ended.
         ended: Ended,
     },
 }
@@ -210,7 +210,7 @@ pub enum Answer {
     Done,
     /// The folder is there.
     Folder {
-        /// Where.
+        /// The folder's path there.
         path: PathBuf,
     },
     /// A free port.

@@ -83,7 +83,7 @@ pub enum HostError {
         host: String,
         /// Its version.
         theirs: String,
-        /// Ours.
+        /// Our version.
         ours: String,
     },
     /// It does not answer in time.
@@ -107,7 +107,7 @@ pub enum HostError {
     Refused {
         /// The host's name.
         host: String,
-        /// Why.
+        /// What it refused, and why.
         problem: String,
     },
     /// A person does not want to wait any longer.

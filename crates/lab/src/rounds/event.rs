@@ -31,7 +31,7 @@ pub enum Event<'a> {
     },
     /// There is no database; what needs it will not be run.
     NoDatabase {
-        /// Why.
+        /// The reason why there is none.
         reason: &'a NotRun,
     },
     /// Whether anything is left on another host is not known.
@@ -65,7 +65,7 @@ pub enum Event<'a> {
         contender: &'a str,
         /// In which setting only; absent where there is but one.
         setting: Option<Setting>,
-        /// Why.
+        /// The reason why it takes no part.
         reason: &'a NotRun,
     },
     /// A round begins.
@@ -136,7 +136,7 @@ pub enum Event<'a> {
         contender: &'a str,
         /// In which setting only; absent where there is but one.
         setting: Option<Setting>,
-        /// Why.
+        /// The reason why it failed.
         reason: &'a NotRun,
     },
     /// There is a verdict on what was measured so far: before anything is built, and when lives or a round have ended. Told to an

@@ -22,7 +22,7 @@ pub struct GeneratorGetsMore {
     pub contender: String,
     /// The generator.
     pub generator: GeneratorName,
-    /// Where.
+    /// The cell in which it gets more.
     pub cell: Cell,
     /// Its throughput over that under ours.
     pub ratio: f64,
@@ -39,7 +39,7 @@ pub struct GeneratorsDisagree {
     pub generator: GeneratorName,
     /// The two.
     pub contenders: [String; 2],
-    /// Where.
+    /// The cell in which they disagree.
     pub cell: Cell,
     /// Throughput of the first over that of the second under that generator.
     pub theirs: f64,

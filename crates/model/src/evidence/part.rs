@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Part {
     /// Those in question.
     pub hits: u64,
-    /// All.
+    /// All among which they are.
     pub of: u64,
 }
 

@@ -45,14 +45,14 @@ pub enum Withheld {
     OnStack {
         /// Whether that is the one in user space, or the kernel's.
         user_space: bool,
-        /// Why.
+        /// The reason why it is withheld there.
         because: Box<Withheld>,
     },
     /// It is withheld over one of two protocols.
     OverProtocol {
         /// Over which.
         protocol: Protocol,
-        /// Why.
+        /// The reason why it is withheld there.
         because: Box<Withheld>,
     },
     /// No round has both that are compared.
@@ -61,7 +61,7 @@ pub enum Withheld {
     Of {
         /// Of whom.
         contender: String,
-        /// Why.
+        /// The reason why it is withheld there.
         because: Box<Withheld>,
     },
     /// Too many requests failed while another server was under load beside it.

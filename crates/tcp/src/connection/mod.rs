@@ -131,7 +131,7 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Verdict {
-    /// Nothing.
+    /// It was taken, and nothing else is to be done.
     Taken,
     /// It is no segment of this connection: answer it with a reset (RFC 9293 §3.5.2).
     Strange,

@@ -13,7 +13,7 @@ use assay_lab::generator::Tool;
 use assay_lab::secrets::Secrets;
 use assay_model::contender::{Build, Contender, Kind};
 
-use super::{ADDRESS, Place, Server, Site};
+use super::{ADDRESS, Server, Site, Testbed};
 use crate::measure::process::Running;
 
 /// A contender.
@@ -32,17 +32,17 @@ impl Guest {
     /// When the catalogue cannot be read or has no such name, or a person asks to end.
     pub(crate) fn built(
         root: &Path,
-        place: &Place,
+        testbed: &Testbed,
         workload: &str,
         names: &[String],
     ) -> Result<Vec<Box<dyn Server>>, String> {
         let mut guests: Vec<Box<dyn Server>> = Vec::new();
         for guest in Self::chosen(root, workload, names)? {
-            match guest.build(place) {
+            match guest.build(testbed) {
                 Ok(()) => guests.push(Box::new(guest)),
                 Err(why) => eprintln!("{why}; left out"),
             }
-            place.go_on()?;
+            testbed.go_on()?;
         }
         Ok(guests)
     }
@@ -66,12 +66,12 @@ impl Guest {
     }
 
     /// Runs its build command, on all CPUs.
-    fn build(&self, place: &Place) -> Result<(), String> {
+    fn build(&self, testbed: &Testbed) -> Result<(), String> {
         let Some(Build { command, timeout_s }) = &self.contender.build else { return Ok(()) };
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
         let mut build = self.command_of(&command).map_err(|error| error.to_string())?;
         let limit = Duration::from_secs_f64(*timeout_s);
-        let ended = Running::start(&mut build, &cpuset::allowed())?.finish(limit, place)?;
+        let ended = Running::start(&mut build, &cpuset::allowed())?.finish(limit, testbed)?;
         ended.with_code(&[0], &format!("{} cannot be built", self.contender.name)).map(drop)
     }
 

@@ -25,7 +25,7 @@ pub(crate) use h2o::H2o;
 pub(crate) use nghttpd::Nghttpd;
 pub(crate) use nginx::Nginx;
 
-use super::Place;
+use super::Testbed;
 use super::process::Running;
 use assay_lab::generator::Tool;
 
@@ -66,13 +66,13 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// A certificate for this machine, in files of the place.
+    /// A certificate for this machine, in files of the testbed.
     ///
     /// # Errors
     /// When it cannot be made or written.
-    pub(crate) fn make(place: &Place) -> Result<Self, String> {
+    pub(crate) fn make(testbed: &Testbed) -> Result<Self, String> {
         let made = Made::new(&["localhost".to_owned(), ADDRESS.to_string()]).map_err(|e| e.to_string())?;
-        let [certificate, key] = ["tls-cert.pem", "tls-key.pem"].map(|name| place.scratch().join(name));
+        let [certificate, key] = ["tls-cert.pem", "tls-key.pem"].map(|name| testbed.scratch().join(name));
         for (file, text) in [(&certificate, made.certificate), (&key, made.key)] {
             std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;
         }
@@ -138,16 +138,20 @@ pub(crate) fn body(size: usize) -> Vec<u8> {
 ///
 /// # Errors
 /// When it does not start, or not in time.
-pub(crate) fn start(server: &dyn Server, place: &Place) -> Result<Started, String> {
-    start_over(server, place, None)
+pub(crate) fn start(server: &dyn Server, testbed: &Testbed) -> Result<Started, String> {
+    start_over(server, testbed, None)
 }
 
 /// Starts a server, over TLS if there is a certificate.
 ///
 /// # Errors
 /// As for [`start`].
-pub(crate) fn start_over(server: &dyn Server, place: &Place, tls: Option<&Pair>) -> Result<Started, String> {
-    start_speaking(server, place, tls, Protocol::of(false, tls.is_some()))
+pub(crate) fn start_over(
+    server: &dyn Server,
+    testbed: &Testbed,
+    tls: Option<&Pair>,
+) -> Result<Started, String> {
+    start_speaking(server, testbed, tls, Protocol::of(false, tls.is_some()))
 }
 
 /// Starts a server that is to speak a protocol, over TLS if there is a certificate.
@@ -156,25 +160,25 @@ pub(crate) fn start_over(server: &dyn Server, place: &Place, tls: Option<&Pair>)
 /// As for [`start`].
 pub(crate) fn start_speaking(
     server: &dyn Server,
-    place: &Place,
+    testbed: &Testbed,
     tls: Option<&Pair>,
     protocol: Protocol,
 ) -> Result<Started, String> {
     let say = |error: std::io::Error| format!("{}: {error}", server.name());
-    let files = place.scratch().join("files");
+    let files = testbed.scratch().join("files");
     write_files(&files).map_err(say)?;
     let port = free_port(IpAddr::V4(ADDRESS)).map_err(say)?;
-    let scratch = place.scratch().join(format!("{}-{port}", server.name().replace(' ', "-")));
+    let scratch = testbed.scratch().join(format!("{}-{port}", server.name().replace(' ', "-")));
     std::fs::create_dir_all(&scratch).map_err(say)?;
-    let (assay, cpus, tls) = (place.assay.clone(), place.server_cpu.clone(), tls.cloned());
+    let (assay, cpus, tls) = (testbed.assay.clone(), testbed.server_cpu.clone(), tls.cloned());
     let site = Site { port, files, scratch, assay, cpus, tls, protocol };
     let mut command = server.command(&site).map_err(say)?;
-    let process = Running::start(&mut command, &place.server_cpu)?;
+    let process = Running::start(&mut command, &testbed.server_cpu)?;
     let address = SocketAddr::from((ADDRESS, port));
     let mut started = Started { process, address, is_secured: protocol.is_secured() };
     let until = Instant::now() + READY_WITHIN;
     while TcpStream::connect(started.address).is_err() {
-        place.go_on()?;
+        testbed.go_on()?;
         if started.process.has_ended() || Instant::now() > until {
             return Err(format!("{} does not serve: {}", server.name(), started.process.log().trim()));
         }

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{ADDRESS, Server, Site};
 use assay_lab::generator::Tool;
 
-/// nghttpd.
+/// The server nghttpd.
 pub(crate) struct Nghttpd;
 
 const TOOL: Tool = Tool { program: "nghttpd", install: "apt-get install nghttp2-server" };

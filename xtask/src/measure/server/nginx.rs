@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{HELLO, JSON, Pair, Server, Site, as_nobody};
 use assay_lab::generator::Tool;
 
-/// nginx.
+/// The server nginx.
 pub(crate) struct Nginx;
 
 const TOOL: Tool = Tool { program: "nginx", install: "apt-get install nginx-light" };

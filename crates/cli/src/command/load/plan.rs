@@ -104,7 +104,7 @@ fn reuse(arguments: &LoadArguments) -> Reuse {
 fn http(arguments: &LoadArguments, url: &Url, is_called: bool) -> Result<Http, Failure> {
     let http = match (arguments.http, url.scheme) {
         (Some(HttpName::One), _) if is_called => {
-            return Err(Failure::usage("gRPC is laid upon HTTP/2: leave --http 1.1 out"));
+            return Err(Failure::usage("gRPC runs over HTTP/2: leave --http 1.1 out"));
         }
         _ if is_called => Http::Two,
         (Some(HttpName::One), Scheme::H2c) => {

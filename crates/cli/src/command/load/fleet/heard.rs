@@ -7,9 +7,9 @@ use assay_model::units::Nanos;
 pub(super) struct Report {
     /// The generator.
     pub(super) number: usize,
-    /// When.
+    /// The moment at which it came.
     pub(super) at: Nanos,
-    /// What.
+    /// What was heard.
     pub(super) heard: Heard,
 }
 

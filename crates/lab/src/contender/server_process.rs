@@ -14,14 +14,14 @@ use crate::hosts::away::{Job, Watched};
 use crate::supervisor::{Ended, Supervised};
 
 /// What was started and must be stopped.
-pub(super) enum Life {
-    /// Here.
+pub(super) enum ServerProcess {
+    /// A process on this host.
     Here(Supervised),
     /// On another host.
     There(Job),
 }
 
-impl Life {
+impl ServerProcess {
     /// Its first process, where that is one of this host.
     pub(super) fn pid(&self) -> Option<u32> {
         match self {
@@ -94,10 +94,10 @@ fn whole(usage: Usage) -> Window {
     Window { usage, processes, threads, ended: CpuTime::default(), uncounted: 0, steady: true }
 }
 
-/// What a life has used since its start.
-pub(super) fn used(life: &Life, first: Option<u32>) -> Option<Usage> {
-    match life {
-        Life::Here(_) => tree_usage(first?).ok(),
-        Life::There(job) => job.used(),
+/// What a server's processes have used since its start.
+pub(super) fn used(process: &ServerProcess, first: Option<u32>) -> Option<Usage> {
+    match process {
+        ServerProcess::Here(_) => tree_usage(first?).ok(),
+        ServerProcess::There(job) => job.used(),
     }
 }
