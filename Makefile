@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts alone browser dpdk-check fresh-clone templates-check package-check install shared-files deb static ui clean help
+.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts alone browser dpdk-check deny cargo-deny fresh-clone templates-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -11,6 +11,7 @@ BUILT_XTASK := $(APART) $(TARGET)/debug/xtask
 PREFIX := /usr/local
 ZSH_FUNCTIONS = $(PREFIX)/share/zsh/site-functions
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+CARGO_DENY := 0.20.2
 MUSL := x86_64-unknown-linux-musl
 # The names of all test programs but `it`, which takes as long as all others.
 TESTS := $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%.rs,$(wildcard crates/*/tests/*/main.rs))
@@ -112,6 +113,16 @@ browser:
 ## dpdk-check: lint what the feature dpdk adds (Debian: libdpdk-dev)
 dpdk-check:
 	$(CARGO) clippy -p assay -p assay-preload --features dpdk --all-targets --locked -- -D warnings
+
+## deny: licences, advisories and sources of all dependencies, by cargo-deny
+deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || { \
+		echo 'make deny: cargo-deny is missing; install it with: cargo install --locked cargo-deny@$(CARGO_DENY)' >&2; exit 1; }
+	$(CARGO) deny check
+
+# One version everywhere: an older one may not know an option of deny.toml.
+cargo-deny:
+	$(CARGO) install --locked cargo-deny@$(CARGO_DENY)
 
 ## fresh-clone: how long `make showdown` takes in a clean clone of the last commit, line by line
 fresh-clone:

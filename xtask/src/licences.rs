@@ -20,7 +20,13 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
 
 fn allowed(policy: &str) -> Result<Vec<Licensee>, String> {
     let table: toml::Table = policy.parse().map_err(|error| format!("{error}"))?;
-    let list = table.get("licenses").and_then(|it| it.get("allow")).and_then(toml::Value::as_array);
+    let setting = |name| table.get("licenses").and_then(|licenses| licenses.get(name));
+    if setting("include-dev").and_then(toml::Value::as_bool) != Some(true) {
+        return Err(
+            "[licenses] has no `include-dev = true`, so cargo-deny leaves tests' dependencies out".into()
+        );
+    }
+    let list = setting("allow").and_then(toml::Value::as_array);
     let names = list.ok_or("[licenses] has no list `allow`")?.iter();
     names
         .map(|name| {
@@ -71,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_licence_that_is_not_on_the_list_is_found() {
-        let allowed = allowed("[licenses]\nallow = ['MIT', 'Apache-2.0 WITH LLVM-exception']").unwrap();
+        let policy = "[licenses]\ninclude-dev = true\nallow = ['MIT', 'Apache-2.0 WITH LLVM-exception']";
+        let allowed = allowed(policy).unwrap();
         let of = |licence: serde_json::Value| {
             objection(&serde_json::json!({"name": "x", "version": "1.0.0", "license": licence}), &allowed)
         };
@@ -87,7 +94,11 @@ mod tests {
 
     #[test]
     fn a_list_that_cannot_be_read_is_told() {
-        assert!(allowed("[licenses]").unwrap_err().contains("allow"));
-        assert!(allowed("[licenses]\nallow = ['MITT']").unwrap_err().contains("MITT"));
+        assert!(allowed("[licenses]\ninclude-dev = true").unwrap_err().contains("allow"));
+        assert!(allowed("[licenses]\ninclude-dev = true\nallow = ['MITT']").unwrap_err().contains("MITT"));
+        for told in ["", "include-dev = false\n"] {
+            let policy = format!("[licenses]\n{told}allow = ['MIT']");
+            assert!(allowed(&policy).unwrap_err().contains("tests' dependencies"), "{policy}");
+        }
     }
 }

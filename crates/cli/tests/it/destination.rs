@@ -17,7 +17,8 @@ fn alone(lab: &Lab, prepare: &str, arguments: &[&str]) -> Option<Command> {
     let is_allowed =
         Command::new("unshare").args(["--net", "true"]).output().is_ok_and(|done| done.status.success());
     if !is_allowed {
-        skip("netns", "needs the right to make a network namespace");
+        let need = if rustix::process::geteuid().is_root() { "netns" } else { "root" };
+        skip(need, "needs the right to make a network namespace");
         return None;
     }
     let assay = lab.command(arguments);

@@ -15,7 +15,7 @@ use crate::support::{Lab, Running, Slurm, Stranger, eventually, listing};
 /// ahead. Neither end is an address of the lab's own host.
 fn two_hosts(lab: &Lab) -> Option<Link> {
     if !rustix::process::geteuid().is_root() {
-        assay_skip::skip("netns", "a network namespace needs root here");
+        assay_skip::skip("root", "a network namespace needs root here");
         return None;
     }
     let ahead = ["--time", "--monotonic", "10", "--fork", "--kill-child", "--"];

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use assay_skip::skip;
 use nix::sched::{CloneFlags, unshare};
+use rustix::process::geteuid;
 
 /// Runs a test in a network namespace of its own. Where that is forbidden, or `missing` says that what the test needs is not to be
 /// had, says so and does nothing.
@@ -13,7 +14,7 @@ pub(crate) fn within(need: &str, missing: fn() -> Option<String>, test: impl FnO
             // Of this thread alone, and of the commands that it starts (namespaces(7)).
             if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
                 let why = format_args!("{need}: a network namespace is not to be had ({error}); run as root");
-                return skip("netns", why);
+                return skip(if geteuid().is_root() { "netns" } else { "root" }, why);
             }
             match missing() {
                 Some(reason) => skip(need, reason),
