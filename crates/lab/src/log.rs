@@ -7,21 +7,39 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::database::Database;
 use assay_model::experiment::Cell;
 use assay_model::generator_window::GeneratorWindow;
+use assay_model::learnt::Learnt;
 use assay_model::profile::{Owner, Profile, Refused};
 use assay_model::record::{Entry, GeneratorEntry, LeftOut, Measurement, NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
+use assay_verdict::allocation::Further;
 use assay_verdict::outlook::Past;
 use tracing::{debug, info};
 
+use crate::contender::learn::Question;
+use crate::groups::Room;
 use crate::plan::RunPlan;
 use crate::prediction::Prediction;
 
 /// What there is to be told about: the targets of all events, which `ASSAY_LOG` names.
-pub const TOPICS: [&str; 9] =
-    ["design", "contender", "warmup", "settle", "window", "profile", "rounds", "stop", "remedy"];
+pub const TOPICS: [&str; 13] = [
+    "design",
+    "database",
+    "contender",
+    "answers",
+    "warmup",
+    "settle",
+    "turns",
+    "groups",
+    "window",
+    "profile",
+    "rounds",
+    "stop",
+    "remedy",
+];
 
 /// How the run is designed.
 pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
@@ -49,6 +67,19 @@ pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
 pub(crate) fn control(entry: &Entry) {
     let original = entry.control_of.as_deref().unwrap_or_default();
     info!(target: "design", "{original} takes part twice, as the A/A control");
+}
+
+/// The database that servers are to use, or why there is none.
+pub(crate) fn database(facts: &Database) {
+    let Database { kind, origin, version, cpus, beside_generator, not_run, .. } = facts;
+    let version = version.as_deref();
+    match (not_run, cpus) {
+        (Some(NotRun { reason, .. }), _) => info!(target: "database", %kind, ?origin, "{reason}"),
+        (None, Some(cpus)) => {
+            info!(target: "database", ?origin, version, beside_generator, "{kind} is on CPUs {cpus}");
+        }
+        (None, None) => info!(target: "database", ?origin, version, "{kind} is on CPUs of its own choice"),
+    }
 }
 
 /// A generator of another project was asked for.
@@ -85,6 +116,25 @@ pub(crate) fn failed(contender: &str, reason: &NotRun, failures: u32, is_given_u
     info!(target: "contender", ?stage, failures, is_given_up, "{contender} failed: {reason}");
 }
 
+/// Answers of a server are the measure of those under load, because nobody said what is right.
+pub(crate) fn learnt(contender: &str, learnt: &Learnt, is_looser: bool) {
+    let Learnt { workload, request, asked, held, status, body_bytes, .. } = learnt;
+    let request = request + 1;
+    if is_looser {
+        info!(target: "answers", asked, ?held, ?status, ?body_bytes,
+            "{contender} varies more in request {request} of {workload} than was seen before: less is held against it");
+    } else {
+        debug!(target: "answers", asked, ?held, ?status, ?body_bytes,
+            "{contender} answers request {request} of {workload}, which leaves open what is right");
+    }
+}
+
+/// Nothing was learnt of a server's answers, because there were none, or they were unlike those before.
+pub(crate) fn nothing_learnt(contender: &str, question: Question<'_>, problem: &str) {
+    let (request, workload) = (question.number + 1, question.workload);
+    info!(target: "answers", "{contender}: nothing new was learnt of request {request} of {workload}: {problem}");
+}
+
 /// A server was warmed up: as long as it took, or as an earlier start of it needed.
 pub(crate) fn warmed_up(contender: &str, warmup: &Warmup, slice_s: f64, is_known: bool) {
     let Warmup { workload, per_second, settled, .. } = warmup;
@@ -115,6 +165,29 @@ pub(crate) fn settles(contender: &str, cell: &Cell, before: Nanos, now: Nanos) {
 pub(crate) fn lengthens(contender: &str, cell: &Cell, window: Nanos) {
     let window = Duration::from_nanos(window.0);
     info!(target: "turns", "{contender} at {cell} has turns of {window:?}, because its answers take long");
+}
+
+/// How the budget of the rounds to come is spent, before the first of them.
+pub(crate) fn opens(opening: Further, left: Duration) {
+    let Further { rounds, turns } = opening;
+    info!(target: "turns", "the budget of {left:?} is planned for {rounds} rounds of {turns} turns in each cell");
+}
+
+/// How what is left of the budget is spent, once some rounds have shown how results vary from round to round and turn to turn.
+pub(crate) fn paces(done: u32, rest: Option<Further>, left: Duration) {
+    match rest {
+        Some(Further { rounds, turns }) => info!(target: "turns", done,
+            "the {left:?} that are left go into {rounds} further rounds of {turns} turns in each cell"),
+        None => info!(target: "turns", done, "the {left:?} that are left suffice for no further round"),
+    }
+}
+
+/// Not all servers of a round can live at once.
+pub(crate) fn divided(round: u32, number: u32, members: &[&str], common: Option<&str>, room: &Room) {
+    let (round, number) = (round + 1, number + 1);
+    let Room { memory_bytes, sessions } = room;
+    info!(target: "groups", common, memory_bytes, sessions,
+        "not all live at once: group {number} of round {round} is {}", members.join(", "));
 }
 
 /// A window was measured; what its own checks object to.
@@ -168,4 +241,42 @@ fn names(all: &BTreeSet<String>) -> String {
         return "nobody".to_owned();
     }
     all.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The targets of all events in the sources below a folder. What marks one is spelled apart, so that this finds not itself.
+    fn targets(folder: &Path) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                found.append(&mut targets(&path));
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let mut rests = text.split(concat!("!(target", ": \""));
+            rests.next();
+            found.extend(rests.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+        }
+        found
+    }
+
+    #[test]
+    fn every_event_has_a_topic_that_can_be_chosen_and_is_documented() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut told = targets(&root.join("src"));
+        // The binary's own.
+        told.append(&mut targets(&root.join("../cli/src")));
+        assert_eq!(told, TOPICS.map(str::to_owned).into());
+        let page = std::fs::read_to_string(root.join("../../docs/log.md")).expect("the page of the log");
+        for topic in TOPICS {
+            assert!(page.contains(&format!("\n| `{topic}` | ")), "docs/log.md tells nothing of {topic}");
+        }
+    }
 }

@@ -55,7 +55,8 @@ fn a_build_that_answers_otherwise_is_not_called_kept() {
 fn a_body_that_varies_honestly_fails_nobody() {
     let lab = Lab::new();
     let counter = command("counter");
-    let assert = lab.run(&["--cmd", &counter]).assert().code(0);
+    let assert = lab.run(&["--cmd", &counter]).env("ASSAY_LOG", "answers").assert().code(0);
+    let assert = assert.stderr(contains("answers: ").and(contains("which leaves open what is right")));
     let record = lab.record();
     assert_eq!(held(&record), [Held::Shape; 2]);
     let books = record.rounds.iter().flat_map(|round| &round.runs).map(|run| &run.cells[0].load.books);

@@ -85,9 +85,9 @@ fn without_a_database_the_rest_is_measured() {
     serve("only", r#"["db"]"#);
     let nobody = "postgres://user:secret@127.0.0.1:1/none";
     let arguments = ["both", "only", "-w", "hello,db,queries-5", "--database", nobody];
-    let assert = lab.run(&arguments).assert();
+    let assert = lab.run(&arguments).env("ASSAY_LOG", "info").assert();
     let told = format!("{}{}", stdout(&assert), stderr(&assert));
-    assert!(told.contains("there is no database") && !told.contains("secret"), "{told}");
+    assert!(told.contains("INFO database: there is no database: ") && !told.contains("secret"), "{told}");
 
     let record = lab.record();
     let database = record.database.as_ref().expect("asked for");

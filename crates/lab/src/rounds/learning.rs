@@ -8,11 +8,12 @@ use std::time::Duration;
 use assay_model::learnt::Learnt;
 use assay_model::load::LoadReport;
 use assay_model::record::NotRun;
-use assay_model::workload::Workload;
+use assay_model::workload::{Expect, Workload};
 
 use super::server_run::{OngoingRun, ServerRun, generator_failure};
 use crate::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use crate::generator::{LoadError, write_workload};
+use crate::log;
 
 impl ServerRun<'_> {
     /// The file with a workload for the generator: with what is known of this contender's server alone, where there is such.
@@ -79,30 +80,45 @@ impl OngoingRun<'_> {
             let known = self.run.learnt.iter().position(|l| l.workload == name && l.request == number);
             let question = Question { workload: &name, number, kind, timeout };
             let before = known.map(|at| &self.run.learnt[at]);
-            let door = Door {
-                link: self.server_run.link,
-                authority: &self.server.authority,
-                tls: self.server_run.tls.map(|tls| &tls.client),
-                protocol: self.server_run.setting.protocol,
-            };
-            let lesson = learn(door, question, occasion, before);
-            let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {
+            let Some((learnt, expect)) = self.lesson(question, occasion, before) else {
                 // What was not answered as before is expected as before.
                 let before = expected.as_ref().and_then(|before| before.requests.get(number as usize));
                 kind.expect = before.map(|before| before.expect.clone()).unwrap_or_default();
                 continue;
             };
             kind.expect = expect;
+            let varies_more = before.is_some_and(|before| before.varies_less_than(&learnt));
+            log::learnt(&self.run.contender, &learnt, varies_more);
+            is_looser |= varies_more;
             match known {
-                Some(at) => {
-                    is_looser |= self.run.learnt[at].varies_less_than(&learnt);
-                    self.run.learnt[at] = learnt;
-                }
+                Some(at) => self.run.learnt[at] = learnt,
                 None => self.run.learnt.push(learnt),
             }
         }
         write(&file, &workload)?;
         Ok(is_looser)
+    }
+
+    /// What one kind of request taught, and what is expected from now on; none where nothing was learnt, which is told.
+    fn lesson(
+        &self,
+        question: Question<'_>,
+        occasion: Occasion,
+        before: Option<&Learnt>,
+    ) -> Option<(Learnt, Expect)> {
+        let door = Door {
+            link: self.server_run.link,
+            authority: &self.server.authority,
+            tls: self.server_run.tls.map(|tls| &tls.client),
+            protocol: self.server_run.setting.protocol,
+        };
+        let problem = match learn(door, question, occasion, before) {
+            Ok(Lesson { learnt, expect: Some(expect) }) => return Some((learnt, expect)),
+            Ok(Lesson { expect: None, .. }) => "the answers are unlike those before".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        log::nothing_learnt(&self.run.contender, question, &problem);
+        None
     }
 }
 

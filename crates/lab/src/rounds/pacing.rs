@@ -11,6 +11,7 @@ use super::Runner;
 use super::carousel::Pace;
 use super::{lead_in, warmup};
 use crate::error::LabError;
+use crate::log;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, turns_of};
 
 /// Starting a generator for a warm-up and making its connections takes less.
@@ -51,6 +52,7 @@ impl Runner<'_> {
         let Some(end) = self.end_of_budget().filter(|_| self.plan.allots()) else { return };
         let left = end.saturating_duration_since(self.stop.time());
         let opening = self.plan.opening(left, self.past.as_ref());
+        log::opens(opening, left);
         let costs = self.plan.costs(self.past.as_ref());
         let others = (costs.later + costs.rotation * opening.turns) * (opening.rounds - 1);
         let most = if self.looks() { turns_of(&self.plan.experiment) } else { MAX_ROTATIONS };
@@ -72,6 +74,7 @@ impl Runner<'_> {
         let rest = seen.rest(&self.means(left, later));
         let further = rest.map_or(0, |rest| rest.rounds);
         let done = self.rounds_done();
+        log::paces(done, rest, left);
         if done == 1 && self.looks() {
             // Fixed before the first look, because the sequential rule must know how many there can be.
             self.record.experiment.rounds = self.most_looks(1 + further);

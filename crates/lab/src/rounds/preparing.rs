@@ -36,11 +36,13 @@ impl Runner<'_> {
         };
         match database::supply(source, &order) {
             Ok(supplied) => {
+                log::database(&supplied.facts);
                 self.record.database = Some(supplied.facts.clone());
                 self.database = Some(supplied);
             }
             Err(error) => {
                 let facts = database::absent(source, &error);
+                log::database(&facts);
                 if let Some(reason) = &facts.not_run {
                     self.telling.notice(&Event::NoDatabase { reason });
                 }

@@ -19,6 +19,7 @@ use super::pacing::Pacing;
 use super::server_run::ServerRun;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
+use crate::log;
 use crate::network::ProvisionedSetting;
 use crate::schedule::{MAX_ROTATIONS, block, turns_of};
 use crate::subject::Launch;
@@ -100,6 +101,11 @@ impl Runner<'_> {
             let Some(group) = groups.first() else { break };
             if number == 1 {
                 self.tell_of_groups(common);
+            }
+            if number > 0 || groups.len() > 1 {
+                let names = |part: &Part| self.subjects[part.subject].identity.name.as_str();
+                let members: Vec<&str> = group.iter().map(names).collect();
+                log::divided(round, number, &members, common.as_ref().map(names), &self.room());
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
             let now = self.stop.time();
