@@ -3,9 +3,10 @@
 use std::net::TcpListener;
 
 use assay_model::record::{Measurement, Record, Round, Run, State, Turn};
+use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, free_of_disturbance};
+use crate::support::{Lab, free_of_disturbance, server_runs, windows};
 
 /// Rates of the programmed servers, in answers per second: each serves one request after the other.
 const RATES: [(&str, &str, f64); 2] = [("quick", "4ms", 250.0), ("slow", "6ms", 500.0 / 3.0)];
@@ -46,7 +47,7 @@ fn both_designs_tell_the_rates_that_were_programmed() {
     let (turns, alone) = (measured(&[]), measured(&["--one-at-a-time"]));
     let is_turned = |record: &Record| !record.rounds[0].runs[0].cells[0].turns.is_empty();
     assert!(is_turned(&turns) && !is_turned(&alone));
-    let mut all_turns = turns.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells[0].turns);
+    let mut all_turns = server_runs(&turns).into_iter().flat_map(|run| &run.cells[0].turns);
     assert!(all_turns.all(|turn| turn.taken.is_some()), "each turn tells what others took");
     for (design, record) in [("in turns", &turns), ("one at a time", &alone)] {
         for (name, _, truth) in RATES {
@@ -60,7 +61,7 @@ fn both_designs_tell_the_rates_that_were_programmed() {
 #[test]
 fn slow_answers_make_turns_longer_and_fewer() {
     let record = measured(&["--warmup", "1s"]);
-    for run in record.rounds.iter().flat_map(|round| &round.runs) {
+    for run in server_runs(&record) {
         let milliseconds = |turn: &Turn| (turn.load.window_ns.as_secs_f64() * 1e3).round();
         let turns: Vec<f64> = run.cells[0].turns.iter().map(milliseconds).collect();
         assert_eq!(turns, [200.0; 3], "{}", run.contender);
@@ -71,7 +72,7 @@ fn slow_answers_make_turns_longer_and_fewer() {
 #[test]
 fn turns_tell_how_much_load_their_server_had_behind_it() {
     let record = measured(&["--warmup", "2s"]);
-    let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    let runs = server_runs(&record);
     for run in &runs {
         let ages: Vec<u64> = run.cells[0].turns.iter().map(|turn| turn.loaded_ns.0).collect();
         assert!(ages.len() > 2 && ages.windows(2).all(|pair| pair[0] < pair[1]), "{ages:?}");
@@ -199,11 +200,12 @@ fn commands_that_insist_on_the_same_port_live_in_groups() {
         .assert()
         .code(0)
         .stdout(contains("2 groups, common in each of them"));
-    lab.run(&all).assert().code(0);
+    let told = lab.run(&all).env("ASSAY_LOG", "groups").assert().code(0);
+    let first = contains("groups: not all live at once: group 1 of round 1 is ");
+    told.stderr(first.and(contains("group 2 of round 2 is ")));
     let record = lab.record();
     assert!(groups(&record).iter().all(|round| round.len() == 2), "{:?}", groups(&record));
-    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
-    assert!(windows.clone().all(|window| window.turns.len() > 1), "in turns");
+    assert!(windows(&record).iter().all(|window| window.turns.len() > 1), "in turns");
 }
 
 /// Two that are equal on average, of which one serves at random so that nothing is shown of them, and one that is twenty times as slow.
@@ -213,8 +215,9 @@ fn who_is_told_apart_from_everybody_has_every_second_turn() {
     lab.stub("equal", "server", &one_by_one("exp:4ms"));
     lab.stub("far", "server", &one_by_one("80ms"));
     let asked = ["quick", "equal", "far", "-c", "8", "--rounds", "3", "--budget", "24s", "--warmup", "250ms"];
-    let told = lab.run(&asked).assert().code(0);
-    told.stderr(contains("round 3 of 3 saved"));
+    let told = lab.run(&asked).env("ASSAY_LOG", "turns").assert().code(0);
+    let why = contains("turns: the budget of ").and(contains(" further rounds of "));
+    told.stderr(contains("round 3 of 3 saved").and(why));
     let record = lab.record();
     assert_eq!((record.state, record.experiment.least_rounds), (State::Complete, Some(3)));
     let turns = |record: &Record, round: usize, name: &str| -> usize {

@@ -8,7 +8,7 @@ use assay_model::lab::{LAB_SCHEMA, LabReport};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, Sshd, eventually, listing, stdout};
+use crate::support::{Lab, Sshd, eventually, listing, stdout, windows};
 
 /// What an agent is started by in a network namespace of its own, whose loopback is up.
 const APART: &str =
@@ -17,7 +17,7 @@ const APART: &str =
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        assay_skip::skip("netns", "a network namespace needs root here");
+        assay_skip::skip("root", "a network namespace needs root here");
     }
     is_root
 }
@@ -138,8 +138,7 @@ fn a_server_is_built_measured_and_ended_on_another_host() {
     let host = record.server_host.as_ref().expect("a host");
     assert_eq!((host.name.as_str(), host.address.as_str(), host.cpus.as_str()), ("box1", "198.18.0.1", "0"));
     assert_eq!(record.isolation.server_cpus, "");
-    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
-    for window in windows {
+    for window in windows(&record) {
         assert!(window.load.books.ok > 0);
         let used = window.server.as_ref().expect("its use is known");
         assert!(used.rss_bytes > 0 && used.cpu_ns().0 > 0);

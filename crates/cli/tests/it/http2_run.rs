@@ -82,6 +82,7 @@ fn one_run_over_both_versions_tells_what_http2_costs() {
     }
     let record = lab.record();
     let [h1, h2c] = [Protocol::H1, Protocol::H2c].map(|protocol| Setting { network: None, protocol });
+    assert_eq!(record.rounds.len(), 2);
     for round in &record.rounds {
         assert!(round.run_of("one", h1).is_some() && round.run_of("one", h2c).is_some(), "{round:?}");
         assert!(round.run_of("former", h1).is_some() && round.run_of("former", h2c).is_none());

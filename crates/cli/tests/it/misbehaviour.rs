@@ -4,7 +4,7 @@ use assay_model::load::ErrorClass;
 use assay_model::record::Stage;
 use predicates::str::contains;
 
-use crate::support::{Lab, listing, not_run, stderr, stdout};
+use crate::support::{Lab, listing, not_run, stderr, stdout, windows};
 
 /// Measures a good contender beside a bad one, which fails at `stage` with these words; returns the lab.
 fn beside_good(lab: &Lab, code: i32, stage: Stage, words: &str) {
@@ -70,7 +70,7 @@ fn turns_wrong_under_load() {
     lab.misbehaving("bad", "turncoat");
     lab.run(&["bad"]).assert().code(11).stdout(contains("withheld"));
     let record = lab.record();
-    for window in record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells) {
+    for window in windows(&record) {
         let (books, counted) = (&window.load.books, &window.load.window);
         assert!(books.balance() && books.errors[&ErrorClass::WrongBody] > 0, "{books:?}");
         assert!(counted.ok <= books.ok && books.ok <= 50, "{books:?} {counted:?}");

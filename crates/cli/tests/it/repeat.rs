@@ -3,7 +3,7 @@
 use assay_model::offered::Offered;
 use predicates::str::contains;
 
-use crate::support::{Lab, stdout};
+use crate::support::{Lab, stdout, windows};
 
 const EXPERIMENT: &str = r#"name = "repeat"
 contenders = ["first", "second"]
@@ -78,16 +78,9 @@ fn windows_end_with_their_requests_and_both_tables_are_shown() {
     let shown = stdout(&shown.code(0));
     let record = lab.record();
     assert!(record.experiment.full.is_none() && record.experiment.window_requests == Some(40));
-    for run in record.rounds.iter().flat_map(|round| &round.runs) {
-        for window in &run.cells {
-            let wanted = if window.cell.offered == Offered::Requests(30) { 30 } else { 40 };
-            assert_eq!(
-                (window.load.window.ok, window.load.books.issued),
-                (wanted, wanted),
-                "{:?}",
-                window.cell
-            );
-        }
+    for window in windows(&record) {
+        let wanted = if window.cell.offered == Offered::Requests(30) { 30 } else { 40 };
+        assert_eq!((window.load.window.ok, window.load.books.issued), (wanted, wanted), "{:?}", window.cell);
     }
     let markdown = std::fs::read_to_string(lab.path("a.md")).expect("written");
     for words in ["share of 30 requests answered within", "First of old", "no contender here", "Theirs"] {

@@ -8,7 +8,7 @@ use assay_model::running::Running as Whereabouts;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, stdout};
+use crate::support::{Lab, Running, stdout, windows};
 
 fn cpus(list: &str) -> CpuSet {
     list.parse().expect(list)
@@ -33,7 +33,7 @@ fn a_url_of_this_machine_is_measured_as_a_server_of_our_own() {
     assert_eq!((program.as_str(), pids.as_slice(), *processes), ("assay", &[pid][..], 1));
     assert_eq!((place.as_str(), record.isolation.server_cpus.as_str()), ("0", "0"));
     assert!(record.isolation.statement.contains("running there already"), "{}", record.isolation.statement);
-    for window in record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells) {
+    for window in windows(&record) {
         let used = window.server.as_ref().expect("watched");
         assert!(used.cpu_ns().0 > 0 && used.pss_bytes.is_some_and(|bytes| bytes > 0), "{used:?}");
         assert_eq!(window.server_seen_on.as_deref(), Some("0"));

@@ -9,7 +9,7 @@ use assay_tls::Made;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, eventually, report, stdout};
+use crate::support::{Lab, Running, eventually, report, stdout, windows};
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "200", "-c", "4", "--cpus", "0"];
@@ -142,8 +142,7 @@ fn a_run_measures_messages() {
     let out = stdout(&assert);
     assert!(out.contains("websocket, 2 connections, ws"), "{out}");
     let record = lab.record();
-    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
-    for window in windows {
+    for window in windows(&record) {
         assert!(window.load.books.ok > 0 && window.load.books.failed() == 0, "{:?}", window.load.books);
         assert_eq!((window.load.protocol, window.cell.protocol), (Protocol::Ws, Protocol::Ws));
     }

@@ -328,13 +328,13 @@ fn one_run_over_both_protocols_tells_what_tls_costs() {
     }
     let record = lab.record();
     let [plain, tls] = [Protocol::H1, Protocol::H1Tls].map(|protocol| Setting { network: None, protocol });
+    assert_eq!(record.rounds.len(), 2);
     for round in &record.rounds {
         let run = round.run_of("one", plain).expect("without TLS");
-        assert!(
-            run.cells.iter().all(|window| window.load.tls.is_none() && window.cell.protocol == Protocol::H1)
-        );
+        assert_eq!(run.cells.len(), 1);
+        assert!(run.cells[0].load.tls.is_none() && run.cells[0].cell.protocol == Protocol::H1, "{run:?}");
         let run = round.run_of("one", tls).expect("over TLS");
-        assert!(run.cells.iter().all(|window| window.load.tls.is_some()), "{run:?}");
+        assert!(run.cells.len() == 1 && run.cells[0].load.tls.is_some(), "{run:?}");
         assert!(round.run_of("plain", plain).is_some() && round.run_of("plain", tls).is_none());
     }
     let entry = record.contenders.iter().find(|entry| entry.identity.name == "plain").expect("plain");

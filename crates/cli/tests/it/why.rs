@@ -4,7 +4,7 @@ use assay_model::record::Record;
 use assay_skip::skip;
 use predicates::str::contains;
 
-use crate::support::{Lab, stderr, stdout};
+use crate::support::{Lab, server_runs, stderr, stdout};
 
 /// A rate at which servers and generator use little of a CPU, so that the test takes time and not work.
 const ASKED: [&str; 13] =
@@ -28,7 +28,7 @@ fn two_servers_are_profiled_and_explained() {
     assert!(explained.contains(" of CPU time on an answer: "), "{explained}");
     assert!(explained.contains("one less other") || explained.contains("other less one"), "{explained}");
     let record = lab.record();
-    for run in record.rounds.iter().flat_map(|round| &round.runs) {
+    for run in server_runs(&record) {
         let [profile] = run.profiles.as_slice() else {
             panic!("{} has one load: {:?}", run.contender, run.profiles)
         };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::load::LoadReport;
-use assay_model::record::{Machine, NotRun, Record, TimeTaken};
+use assay_model::record::{Machine, Measurement, NotRun, Record, Run, TimeTaken};
 use assay_model::usage::Usage;
 use assert_cmd::Command;
 use tempfile::TempDir;
@@ -223,6 +223,20 @@ pub(crate) fn free_of_disturbance(record: &mut Record) {
         }
         window.duet.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
     }
+}
+
+/// The lives of servers in a record; a record without any fails the test that looks at each.
+pub(crate) fn server_runs(record: &Record) -> Vec<&Run> {
+    let runs: Vec<&Run> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    assert!(!runs.is_empty(), "no server lived: {:?}", record.contenders);
+    runs
+}
+
+/// The windows of a record; a record without any fails the test that looks at each.
+pub(crate) fn windows(record: &Record) -> Vec<&Measurement> {
+    let windows: Vec<&Measurement> = server_runs(record).into_iter().flat_map(|run| &run.cells).collect();
+    assert!(!windows.is_empty(), "no window was measured: {:?}", record.rounds);
+    windows
 }
 
 /// The largest share of the servers' CPUs that other programs took in a window.
