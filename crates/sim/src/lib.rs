@@ -17,6 +17,7 @@ mod connection;
 mod engine;
 mod freeze;
 mod network;
+pub mod seeds;
 mod side;
 mod wait;
 mod weather;

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 
 use assay_engine::{Config, Conn, Engine, Event, Reason};
 use assay_model::units::Nanos;
+use assay_sim::seeds::{are_all, each};
 use assay_sim::{BEGINNING, Driven, Freeze, Network, Pace, SimEngine, Weather};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -82,7 +83,7 @@ fn exchange(seed: u64, weather: Weather, texts: &[Vec<u8>]) -> (Log, Vec<Vec<u8>
     let (mut sent, mut events) = (vec![0; texts.len()], Vec::new());
     while client.connections() > 0 {
         let now = client.poll(Nanos::MAX, &mut events).unwrap();
-        assert!(now < Nanos::MAX, "seed {seed}: nothing will ever happen again");
+        assert!(now < Nanos::MAX, "nothing will ever happen again");
         for event in std::mem::take(&mut events) {
             log.push((now, event));
             let at = |conn: Conn| conns.iter().position(|&c| c == conn).unwrap();
@@ -110,7 +111,7 @@ fn exchange(seed: u64, weather: Weather, texts: &[Vec<u8>]) -> (Log, Vec<Vec<u8>
     }
     drop(client);
     network.settle(|| echo.borrow_mut().turn());
-    assert_eq!(echo.borrow().engine.connections(), 0, "seed {seed}: nothing is left");
+    assert_eq!(echo.borrow().engine.connections(), 0, "nothing is left");
     (log, got)
 }
 
@@ -124,31 +125,33 @@ fn rough(seed: u64) -> (Weather, Vec<Vec<u8>>) {
 
 #[test]
 fn bytes_come_once_and_in_order_in_any_weather() {
-    for seed in 0..SEEDS {
+    each(0..SEEDS, |seed| {
         let (weather, texts) = rough(seed);
         let (log, got) = exchange(seed, weather, &texts);
-        assert!(got == texts, "seed {seed}");
+        assert!(got == texts, "bytes are missing, or not in order");
         assert!(log.is_sorted_by_key(|&(at, _)| at), "time does not run back");
-    }
+    });
 }
 
 #[test]
 fn a_reset_cuts_a_connection_short_and_both_sides_are_told() {
     let mut cut = 0;
-    for seed in 0..SEEDS {
+    each(0..SEEDS, |seed| {
         let (weather, texts) = rough(seed);
         let (log, got) = exchange(seed, Weather { resets: 0.1, ..weather }, &texts);
-        assert!(got.iter().zip(&texts).all(|(got, text)| text.starts_with(got)), "seed {seed}");
+        assert!(got.iter().zip(&texts).all(|(got, text)| text.starts_with(got)), "other bytes came");
         cut += log.iter().filter(|(_, event)| matches!(event, Event::Closed(..))).count();
-    }
-    assert!(cut > SEEDS as usize / 10, "{cut} resets");
+    });
+    assert!(cut > SEEDS as usize / 10 || !are_all(), "{cut} resets");
 }
 
 #[test]
 fn a_seed_gives_one_course_and_another_seed_another() {
-    let (weather, texts) = rough(3);
-    assert_eq!(exchange(3, weather, &texts), exchange(3, weather, &texts));
-    assert_ne!(exchange(3, weather, &texts).0, exchange(4, weather, &texts).0);
+    each(3..4, |seed| {
+        let (weather, texts) = rough(seed);
+        assert_eq!(exchange(seed, weather, &texts), exchange(seed, weather, &texts));
+        assert_ne!(exchange(seed, weather, &texts).0, exchange(seed ^ 7, weather, &texts).0);
+    });
 }
 
 #[test]
@@ -161,7 +164,9 @@ fn connections_overtake_each_other() {
             |&(_, event): &_| if let Event::Readable(conn) = event { Some(conn.slot()) } else { None };
         log.iter().filter_map(readable).collect::<Vec<usize>>()
     };
-    assert!((0..10).any(|seed| !order(seed).is_sorted()));
+    let mut overtaken = 0;
+    each(0..10, |seed| overtaken += u32::from(!order(seed).is_sorted()));
+    assert!(overtaken > 0 || !are_all(), "the order was always that of the connections");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use assay_load::{LoadPlan, Span};
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
 use assay_serve::stub::{Faults, Program};
+use assay_sim::seeds::each;
 use assay_stats::{Histogram, censored};
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{Trial, constant, program};
 

@@ -7,11 +7,11 @@ use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
 use assay_serve::stub::{BODY, Stub};
+use assay_sim::seeds::each;
 use assay_sim::{Network, Pace, Weather};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{Trial, WAY, get, program, seconds};
 

@@ -9,13 +9,13 @@ use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
 use assay_serve::{Config, Limits, Server};
+use assay_sim::seeds::each;
 use assay_sim::{Freeze, Network, Pace, Weather};
 use assay_stats::Histogram;
 use assay_tcp::Stack;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::seeds::each;
 use crate::support::{BOTH_WAYS, WAY, constant, plan, poisson, seconds};
 
 /// A load of HTTP/2 on the reference server.

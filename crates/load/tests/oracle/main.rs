@@ -14,7 +14,6 @@ mod frozen;
 mod http2;
 mod queues;
 mod real;
-mod seeds;
 mod slices;
 mod sockets;
 mod spoken;

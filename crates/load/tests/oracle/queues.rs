@@ -2,8 +2,8 @@
 
 use assay_model::load::Arrival;
 use assay_serve::stub::{Discipline, Program};
+use assay_sim::seeds::each;
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{BOTH_WAYS, Run, Trial, constant, is_mean_of, poisson, program};
 
@@ -11,6 +11,9 @@ use crate::support::{BOTH_WAYS, Run, Trial, constant, is_mean_of, poisson, progr
 const RUNS: u64 = 24;
 /// Requests of each run.
 const N: u64 = 10_000;
+/// How large the standard error of a mean time may be beside it. This and the errors of the shares are little above what the seeds
+/// show; more runs are what would make them smaller.
+const MEAN_ERROR: f64 = 0.02;
 
 /// What theory says of a time in the system, and how well the sample must be able to tell.
 struct Theory {
@@ -47,7 +50,7 @@ impl Theory {
         // One seed alone has no error that could be told.
         if means.len() > 1 {
             let name = format!("{service} {arrival:?} {in_flight}");
-            is_mean_of(&name, &means, self.mean_ms, 0.03);
+            is_mean_of(&name, &means, self.mean_ms, MEAN_ERROR);
             for (share, &(ms, expected, error)) in shares.iter().zip(&self.beyond) {
                 is_mean_of(&format!("{name}: beyond {ms} ms"), share, expected, error);
             }
@@ -64,12 +67,12 @@ fn evenly(load: f64) -> f64 {
 #[test]
 fn t5_queues_show_their_waiting_times() {
     for (service, arrival, theory) in [
-        ("exp:1ms", poisson(500.0), Theory::exponential(2.0, [0.02, 0.05, 0.20])),
-        ("exp:1ms", constant(500.0), Theory::exponential(evenly(0.5), [0.02, 0.05, 0.20])),
-        ("exp:1ms", poisson(800.0), Theory::exponential(5.0, [0.04, 0.10, 0.40])),
-        ("exp:1ms", constant(800.0), Theory::exponential(evenly(0.8), [0.04, 0.10, 0.40])),
+        ("exp:1ms", poisson(500.0), Theory::exponential(2.0, [0.005, 0.015, 0.05])),
+        ("exp:1ms", constant(500.0), Theory::exponential(evenly(0.5), [0.005, 0.015, 0.05])),
+        ("exp:1ms", poisson(800.0), Theory::exponential(5.0, [0.012, 0.06, 0.18])),
+        ("exp:1ms", constant(800.0), Theory::exponential(evenly(0.8), [0.008, 0.04, 0.13])),
         // Pollaczek and Khinchine's mean; the shares are from simulation.
-        ("1ms", poisson(800.0), Theory { mean_ms: 3.0, beyond: vec![(2.27, 0.5, 0.04), (5.98, 0.1, 0.10)] }),
+        ("1ms", poisson(800.0), Theory { mean_ms: 3.0, beyond: vec![(2.27, 0.5, 0.01), (5.98, 0.1, 0.04)] }),
     ] {
         theory.agrees(service, &arrival, 1_000, |run| {
             assert_eq!(run.response().sum(), run.service.sum(), "nobody waits for a connection");
@@ -80,10 +83,10 @@ fn t5_queues_show_their_waiting_times() {
 /// A closed loop keeps the one server busy, so its throughput is the server's, and the time of N requests is Erlang distributed.
 #[test]
 fn t6_a_closed_loop_on_a_queue_obeys_littles_law() {
-    for (in_flight, p99) in [(8, 16.0), (64, 84.1)] {
+    for (in_flight, p99, error) in [(8, 16.0, 0.05), (64, 84.1, 0.12)] {
         let n = f64::from(in_flight);
         // What is on its way is not in the queue.
-        let theory = Theory { mean_ms: n - 0.04, beyond: vec![(p99 - 0.04, 0.01, 0.25)] };
+        let theory = Theory { mean_ms: n - 0.04, beyond: vec![(p99 - 0.04, 0.01, error)] };
         theory.agrees("exp:1ms", &Arrival::Closed, in_flight, |run| {
             let rate = run.report.window.ok as f64 / run.report.window_ns.as_secs_f64();
             let busy = rate * run.service.mean().unwrap() / 1e9;

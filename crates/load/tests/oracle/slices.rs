@@ -10,11 +10,11 @@ use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_serve::stub::{Counts, Program, Stall};
 use assay_sim::Weather;
+use assay_sim::seeds::each;
 use assay_stats::Histogram;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{Run, Trial, constant, histogram, plan, poisson, program, seconds};
 

@@ -6,10 +6,10 @@ use assay_model::load::Arrival;
 use assay_model::workload::{Expect, MessageKind, RequestKind};
 use assay_serve::stub::{Faults, Program};
 use assay_sim::Weather;
+use assay_sim::seeds::each;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{Trial, constant, program, seconds};
 

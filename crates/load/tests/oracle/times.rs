@@ -7,12 +7,12 @@ use assay_model::load::Arrival;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_serve::stub::{Program, Stall};
+use assay_sim::seeds::each;
 use assay_sim::{Pace, Weather};
 use assay_stats::Histogram;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::seeds::each;
 use crate::spoken::Spoken;
 use crate::support::{BOTH_WAYS, Trial, constant, histogram, plan, poisson, program, quantiles, seconds};
 

@@ -1,22 +1,35 @@
 //! The seeds that a test runs, and those of them that failed.
+#![allow(
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "it is called by tests, which fail by panicking and print why"
+)]
 
 use std::ops::Range;
 
 /// Names the one seed that is to be run instead of all.
 const VARIABLE: &str = "ASSAY_SIM_SEED";
 
-/// Runs a trial with each seed, or with the one that the environment names.
-pub(crate) fn each(seeds: Range<u64>, mut trial: impl FnMut(u64)) {
+/// Runs a trial with each seed, or with the one that the environment names. A trial that fails prints its seed.
+///
+/// # Panics
+/// When a trial does, when there is no seed, or when the environment names what is none.
+pub fn each(seeds: Range<u64>, mut trial: impl FnMut(u64)) {
     let wanted = std::env::var(VARIABLE).ok().map(|text| match text.parse::<u64>() {
         Ok(seed) => seed,
         Err(error) => panic!("{VARIABLE}={text}: {error}; give the number that a failed test has printed"),
     });
-    let seeds = wanted.map_or(seeds, |seed| seed..seed + 1);
+    let seeds = wanted.map_or(seeds, |seed| seed..seed.saturating_add(1));
     assert!(!seeds.is_empty(), "no seed would try nothing");
     for seed in seeds {
         let _told = Told(seed);
         trial(seed);
     }
+}
+
+/// Whether [`each`] runs all seeds, so that something may be expected of them together.
+pub fn are_all() -> bool {
+    std::env::var_os(VARIABLE).is_none()
 }
 
 /// Prints the seed of a trial that fails.
