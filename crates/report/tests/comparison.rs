@@ -195,8 +195,9 @@ fn hostile_text_in_every_string_stays_text() {
     let because = Because::DifferentPrograms { base, other };
     let comparing = Comparing { base: "old".to_owned(), design: Design::Alternating, because };
     let tame = Comparison { comparing: Some(comparing), ..comparison() };
+    let ground = planting::Ground::of(&tame);
     for plant in planting::PLANTS {
-        let (hostile, _) = planting::planted(&tame, plant);
+        let hostile: Comparison = ground.planted(plant);
         let text = markdown(&hostile);
         planting::assert_tame(&text);
         let skeleton = planting::skeleton_of_markdown;

@@ -22,25 +22,50 @@ pub(crate) const PLANTS: [[&str; 2]; 6] = [
 /// Histograms are read, not shown; what is no histogram is an error that says so.
 const ARE_DECODED: [&str; 3] = ["service_hdr", "response_hdr", "censored_hdr"];
 
-/// A document with hostile text, and the places where there can be none, because what they hold is not text.
-pub(crate) fn planted<T: Serialize + DeserializeOwned>(
-    whole: &T,
-    [before, behind]: [&str; 2],
-) -> (T, BTreeSet<String>) {
-    let mut document = serde_json::to_value(whole).unwrap();
-    let mut places = BTreeSet::new();
-    list(&document, String::new(), &mut places);
-    let mut kept = BTreeSet::new();
-    for place in &places {
-        let mut tried = document.clone();
-        plant(&mut tried, String::new(), place, &|text| format!("{before}{text}{behind}"));
-        if T::deserialize(&tried).is_ok() {
-            document = tried;
-        } else {
-            kept.insert(place.clone());
+/// A document, and where text can be planted.
+pub(crate) struct Ground {
+    document: Value,
+    places: BTreeSet<String>,
+    /// Places where there can be none, because what they hold is not text.
+    pub(crate) refused: BTreeSet<String>,
+}
+
+impl Ground {
+    /// Finds out once what holds for every text.
+    pub(crate) fn of<T: Serialize + DeserializeOwned>(whole: &T) -> Self {
+        let document = serde_json::to_value(whole).unwrap();
+        let mut places = BTreeSet::new();
+        list(&document, String::new(), &mut places);
+        let mut ground = Self { document, places, refused: BTreeSet::new() };
+        let all: Vec<String> = ground.places.iter().cloned().collect();
+        ground.refused = refused(&all, &|some| T::deserialize(&ground.with(some, PLANTS[0])).is_ok());
+        ground.places.retain(|place| !ground.refused.contains(place));
+        ground
+    }
+
+    /// The document with hostile text wherever there can be any.
+    pub(crate) fn planted<T: DeserializeOwned>(&self, plant: [&str; 2]) -> T {
+        serde_json::from_value(self.with(&self.places, plant)).unwrap()
+    }
+
+    fn with(&self, places: &BTreeSet<String>, [before, behind]: [&str; 2]) -> Value {
+        let mut document = self.document.clone();
+        plant(&mut document, String::new(), places, &|text| format!("{before}{text}{behind}"));
+        document
+    }
+}
+
+/// The places at which no text may stand, by halves: few of many are refused, and a document takes its time to be read.
+fn refused(places: &[String], is_taken: &dyn Fn(&BTreeSet<String>) -> bool) -> BTreeSet<String> {
+    match places {
+        [] => BTreeSet::new(),
+        some if is_taken(&some.iter().cloned().collect()) => BTreeSet::new(),
+        [one] => BTreeSet::from([one.clone()]),
+        several => {
+            let (one, other) = several.split_at(several.len() / 2);
+            refused(one, is_taken).into_iter().chain(refused(other, is_taken)).collect()
         }
     }
-    (serde_json::from_value(document).unwrap(), kept)
 }
 
 /// Places of texts: their path, with a star for the elements of a list.
@@ -60,9 +85,9 @@ fn list(value: &Value, place: String, places: &mut BTreeSet<String>) {
     }
 }
 
-fn plant(value: &mut Value, place: String, wanted: &str, hostile: &dyn Fn(&str) -> String) {
+fn plant(value: &mut Value, place: String, wanted: &BTreeSet<String>, hostile: &dyn Fn(&str) -> String) {
     match value {
-        Value::String(text) if place == wanted => *text = hostile(text),
+        Value::String(text) if wanted.contains(&place) => *text = hostile(text),
         Value::Array(items) => {
             items.iter_mut().for_each(|item| plant(item, format!("{place}.*"), wanted, hostile))
         }
