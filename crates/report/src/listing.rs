@@ -6,9 +6,10 @@ use assay_model::record::{Record, State};
 use assay_model::verdict::Verdict;
 use serde::Serialize;
 
+use crate::absent::absent;
 use crate::terminal::Style;
 use crate::text::{ascii, elide, shell};
-use crate::{foreign, words};
+use crate::{foreign, notes, words};
 
 /// Columns by which what belongs to a run is set in.
 const INDENT: usize = 2;
@@ -40,9 +41,32 @@ impl Entry {
             state: record.state,
             command: shell(&record.command),
             contenders: measured.map(|entry| entry.identity.name.clone()).collect(),
-            result: words::sentences(record, verdict).into_iter().next(),
+            result: result(record, verdict),
         }
     }
+}
+
+/// What tells most of a run: its first finding, or where nobody was measured, why not.
+fn result(record: &Record, verdict: &Verdict) -> Option<String> {
+    if record.imported.is_some() || is_anybody_measured(record) {
+        return words::sentences(record, verdict).into_iter().next();
+    }
+    let absent = absent(record);
+    let others = match absent.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => " (and 1 other)".to_owned(),
+        more => format!(" (and {more} others)"),
+    };
+    let first = absent.first().map(|of| format!("{}{others} was not measured: {}.", of.who(), of.why.reason));
+    Some(first.unwrap_or_else(|| "Nobody was measured.".to_owned()))
+}
+
+/// Whether there is a window of anybody but the limit, or of the limit where nobody else was asked for.
+fn is_anybody_measured(record: &Record) -> bool {
+    let is_alone = record.contenders.iter().all(|entry| entry.identity.is_limit());
+    let runs = record.rounds.iter().flat_map(|round| &round.runs);
+    let counts = |name: &str| is_alone || !notes::is_limit(record, name);
+    runs.into_iter().any(|run| !run.cells.is_empty() && counts(&run.contender))
 }
 
 /// The list for a terminal; no line is longer than it is wide.
@@ -97,5 +121,21 @@ mod tests {
             "20261122-120043-run  2026-11-22 12:00 UTC, interrupted\n  $ assay run nginx node -w hello\n  nginx, node\n  \
              nginx is the fastest of two, by 2.4 times, and this sente…\n"
         );
+    }
+
+    #[test]
+    fn of_a_run_without_figures_the_reason_is_told_and_of_others_the_finding() {
+        use assay_model::record::{NotRun, Stage};
+        let mut record = assay_verdict::testing::record(&[("a", &[1000.0, 1010.0]), ("b", &[900.0, 910.0])]);
+        record.assay.profile = "debug".to_owned();
+        let told = |record: &Record| Entry::of(record, &assay_verdict::testing::judged(record)).result;
+        assert!(told(&record).is_some_and(|told| told.starts_with("Do not use these numbers: ")));
+        record.rounds.clear();
+        assert_eq!(told(&record).as_deref(), Some("Nobody was measured."));
+        for (entry, reason) in record.contenders.iter_mut().zip(["needs Gloop", "needs Bloop"]) {
+            let (reason, remedy) = (reason.to_owned(), None);
+            entry.not_run = Some(NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() });
+        }
+        assert_eq!(told(&record).as_deref(), Some("a (and 1 other) was not measured: needs Gloop."));
     }
 }

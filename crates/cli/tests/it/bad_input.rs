@@ -3,7 +3,7 @@
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Stranger, listing, not_run};
+use crate::support::{Lab, Stranger, listing, not_run, stdout};
 
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -170,6 +170,13 @@ fn a_missing_need_is_told_with_its_remedy_and_is_no_failure() {
     let record = lab.record();
     assert!(record.rounds.iter().all(|round| round.runs.len() == 1 && round.runs[0].contender == "good"));
     lab.run(&["needy"]).assert().code(10);
+    let listed = stdout(&lab.assay(&["list", "runs"]).assert().code(0));
+    let told =
+        listed.lines().filter(|line| line.starts_with("  needy was not measured: needs Gloop 9")).count();
+    assert_eq!(
+        told, 1,
+        "of who was not measured the reason is what came out, and of the other run something else: {listed}"
+    );
     assert_eq!(listing(&lab.runs()).len(), 2);
 }
 
