@@ -172,8 +172,13 @@ pub fn ratio_interval(of: &Interval) -> Estimate {
     Estimate { estimate: ratio(of.estimate), interval: brackets(of, &low, &high) }
 }
 
-/// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`.
+/// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`; where its ends are a thousand per cent or
+/// more, as a quotient.
 pub fn change(ratio: &Interval) -> Estimate {
+    let is_shown = ratio.high <= TOO_WIDE * ratio.low;
+    if ratio.estimate - 1.0 >= MOST_SHARE || is_shown && ratio.high - 1.0 >= MOST_SHARE {
+        return ratio_interval(ratio);
+    }
     let decimals = change_decimals(ratio);
     let [estimate, low, high] =
         [ratio.estimate, ratio.low, ratio.high].map(|end| signed((end - 1.0) * 100.0, decimals));
@@ -359,6 +364,7 @@ mod tests {
         assert_eq!(of(1.25, 1.25, 1.25), ["+25.0 %", "[+25.0 … +25.0 %]"]);
         assert_eq!(of(1.25, 1.249_999_999_999_999_8, 1.25), ["+25.0 %", "[+25.0 … +25.0 %]"]);
         assert_eq!(of(1.0, 0.5, 20.0), ["0.0 %", "[too wide]"]);
+        assert_eq!(of(40.0, 35.0, 45.0), ["40.0×", "[35.0 … 45.0]"]);
         assert_eq!([signed_percent(-0.03), signed_percent(0.1)], ["−3 %", "+10 %"]);
     }
 
