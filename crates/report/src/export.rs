@@ -21,7 +21,8 @@ use serde::Serialize;
 use crate::absent::absent;
 use crate::standings::{Column, telling};
 use crate::{
-    ReportError, beside, cross_check, foreign, format, notes, protocol, proxy, stack, text, why, words,
+    ReportError, beside, cross_check, disturbed, foreign, format, notes, protocol, proxy, stack, text, why,
+    words,
 };
 
 /// Name and version of the format that [`json`] writes.
@@ -170,7 +171,7 @@ fn markdown_redlines(verdict: &RedlineVerdict) -> String {
 
 fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
-    for warning in notes::warnings(verdict) {
+    for warning in disturbed::folded(notes::broken(verdict)) {
         let label = if warning.outcome == CheckOutcome::Void { "Void" } else { "Warning" };
         let places = notes::places_in_words(&warning.places);
         let places = if places.is_empty() { places } else { format!(" [{places}]") };

@@ -25,6 +25,7 @@ mod absent;
 mod beside;
 pub mod comparison;
 mod cross_check;
+mod disturbed;
 pub mod error;
 pub mod export;
 pub mod foreign;

@@ -33,6 +33,9 @@ pub struct Warning {
     /// Stable name of the rule.
     #[schemars(with = "String")]
     pub rule: Rule,
+    /// Other rules that tell of the same disturbance, where they are told together.
+    #[serde(skip)]
+    pub(crate) also: Vec<Rule>,
     /// How bad it is, at its worst.
     pub outcome: CheckOutcome,
     /// What was seen at its worst place, in a sentence with its figures.
@@ -65,8 +68,34 @@ impl NotePlace {
     }
 }
 
+/// A check that did not pass, at its worst, with every place that it concerns; in no words yet.
+pub(crate) struct Broken<'c> {
+    pub(crate) check: &'c Check,
+    pub(crate) places: Vec<NotePlace>,
+}
+
+impl Warning {
+    /// One rule in its own words.
+    pub(crate) fn of(broken: Broken<'_>) -> Self {
+        let Broken { check, places } = broken;
+        let (rule, outcome) = (check.rule, check.outcome);
+        let (evidence, remedy) = (words::evidence(check), words::remedy(check));
+        Self { rule, also: Vec::new(), outcome, evidence, remedy, places }
+    }
+
+    /// What it is about, in a word or two.
+    pub(crate) fn about(&self) -> String {
+        if self.also.is_empty() { self.rule.name().replace('-', " ") } else { "disturbed".to_owned() }
+    }
+}
+
 /// Every check that did not pass, worst first, one entry per rule.
 pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
+    broken(verdict).into_iter().map(Warning::of).collect()
+}
+
+/// Every check that did not pass, worst first, one entry per rule.
+pub(crate) fn broken(verdict: &Verdict) -> Vec<Broken<'_>> {
     let closed = verdict.cells.iter().flat_map(|of| {
         of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
     });
@@ -76,48 +105,41 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     let placed = closed
         .chain(open)
         .flat_map(|(contender, cell, checks)| checks.iter().map(move |check| ((contender, cell), check)));
-    warnings_of(&verdict.trust, placed)
+    broken_of(&verdict.trust, placed)
 }
 
-/// Warnings of what concerns a whole run and what concerns a contender in a cell.
-pub(crate) fn warnings_of<'c>(
+/// What concerns a whole run, and what concerns a contender in a cell.
+pub(crate) fn broken_of<'c>(
     trust: &'c [Check],
     placed: impl Iterator<Item = ((&'c String, &'c Cell), &'c Check)>,
-) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = Vec::new();
+) -> Vec<Broken<'c>> {
+    let mut broken: Vec<Broken<'c>> = Vec::new();
     let all =
         trust.iter().map(|check| (None, check)).chain(placed.map(|(place, check)| (Some(place), check)));
     for (place, check) in all.filter(|(_, check)| check.outcome != CheckOutcome::Pass) {
-        gather(&mut warnings, check, place);
+        gather(&mut broken, check, place);
     }
-    warnings.sort_by_key(|warning| Reverse(warning.outcome));
-    warnings
+    broken.sort_by_key(|broken| Reverse(broken.check.outcome));
+    broken
 }
 
-fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &Cell)>) {
-    let index = warnings.iter().position(|warning| warning.rule == check.rule).unwrap_or_else(|| {
-        warnings.push(Warning {
-            rule: check.rule,
-            outcome: check.outcome,
-            evidence: words::evidence(check),
-            remedy: words::remedy(check),
-            places: Vec::new(),
-        });
-        warnings.len() - 1
+fn gather<'c>(all: &mut Vec<Broken<'c>>, check: &'c Check, place: Option<(&String, &Cell)>) {
+    let index = all.iter().position(|broken| broken.check.rule == check.rule).unwrap_or_else(|| {
+        all.push(Broken { check, places: Vec::new() });
+        all.len() - 1
     });
-    let warning = &mut warnings[index];
-    if check.outcome > warning.outcome {
-        warning.outcome = check.outcome;
-        (warning.evidence, warning.remedy) = (words::evidence(check), words::remedy(check));
+    let broken = &mut all[index];
+    if check.outcome > broken.check.outcome {
+        broken.check = check;
     }
     let Some((contender, cell)) = place else { return };
     let is_known = |place: &&mut NotePlace| {
         place.contender == *contender && place.workload == cell.workload && place.setting() == cell.setting()
     };
-    match warning.places.iter_mut().find(is_known) {
+    match broken.places.iter_mut().find(is_known) {
         Some(known) if known.connections.contains(&cell.connections) => {}
         Some(known) => known.connections.push(cell.connections),
-        None => warning.places.push(NotePlace {
+        None => broken.places.push(NotePlace {
             contender: contender.clone(),
             workload: cell.workload.clone(),
             connections: vec![cell.connections],

@@ -1,9 +1,12 @@
 //! Verdicts on records made up, in sentences.
 
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::Evidence;
 use assay_model::load::ErrorClass;
 use assay_model::network::Network;
 use assay_model::published::{Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Measurement, NotRun, Record, Stage};
+use assay_model::rule::Rule;
 use assay_report::terminal::{Style, render};
 use assay_report::{page, words};
 use assay_verdict::testing::{judged, record, with_control};
@@ -155,4 +158,65 @@ fn a_machine_of_the_sources_size_is_an_upper_bound() {
     assert!(told[1].ends_with("takes 1 of them at least."), "{}", told[1]);
     assert!(told[2].contains("here: a 1.00k") && told[2].contains("c 500."), "{}", told[2]);
     assert!(told[3].starts_with("On loopback"), "{}", told[3]);
+}
+
+/// Twelve rules that are broken, of which two void the run.
+fn broken() -> Vec<Check> {
+    let rules = [
+        (Rule::NoiseFloor, CheckOutcome::Warn),
+        (Rule::Headroom, CheckOutcome::Warn),
+        (Rule::Pressure, CheckOutcome::Warn),
+        (Rule::MachineSpeed, CheckOutcome::Warn),
+        (Rule::Steal, CheckOutcome::Warn),
+        (Rule::Trend, CheckOutcome::Warn),
+        (Rule::Order, CheckOutcome::Warn),
+        (Rule::Tcp, CheckOutcome::Warn),
+        (Rule::Throttled, CheckOutcome::Warn),
+        (Rule::LinkLoss, CheckOutcome::Warn),
+        (Rule::Isolation, CheckOutcome::Void),
+        (Rule::Books, CheckOutcome::Void),
+    ];
+    let told = |rule: Rule| Evidence::Told {
+        sentence: format!("{rule} is broken, in words that take a line or two of a terminal"),
+    };
+    rules.map(|(rule, outcome)| Check::objection(rule, outcome, told(rule))).to_vec()
+}
+
+#[test]
+fn warnings_take_a_screen_and_what_is_void_comes_first() {
+    let record = record(&[("a", &times(EVEN, 50.0)), ("b", &times(OTHER, 45.0))]);
+    let mut verdict = judged(&record);
+    verdict.trust = broken();
+    let lines = |width, full| -> Vec<String> {
+        let text = render(&record, &verdict, &Style { width, colour: false, ascii: false, full });
+        let all = text.lines().map(str::to_owned);
+        all.skip_while(|line| !line.starts_with(" Void")).collect()
+    };
+    let labels = |lines: &[String], label: &str| lines.iter().filter(|line| line.starts_with(label)).count();
+    for width in [60, 80, 120, 200] {
+        let (short, full) = (lines(width, false), lines(width, true));
+        assert!(short.len() <= 20, "{} lines at {width} columns:\n{}", short.len(), short.join("\n"));
+        assert_eq!((labels(&short, " Void"), labels(&full, " Void")), (2, 2));
+        assert_eq!(labels(&full, " Warning"), 10, "{full:?}");
+        let (told, left) = (labels(&short, " Warning"), short.join(" "));
+        // Two of the rules tell of one disturbance.
+        assert!(told < 9 && left.contains(&format!(" {} more with -v: ", 9 - told)), "{width}: {left}");
+        assert!(!full.join(" ").contains("more with -v"), "{full:?}");
+    }
+    verdict.trust.truncate(4);
+    verdict.trust.push(Check::objection(Rule::Steal, CheckOutcome::Void, Evidence::Pressure { share: 0.4 }));
+    let few = render(&record, &verdict, &Style { width: 100, colour: false, ascii: false, full: false });
+    assert!(few.contains(" Void     disturbed: ") && !few.contains("more with -v"), "{few}");
+    let markdown = assay_report::export::markdown(&record, &verdict);
+    let said: Vec<&str> =
+        markdown.lines().filter(|line| line.contains("waited for a CPU 40 % of the time")).collect();
+    assert!(
+        said.len() == 2 && said[0].starts_with("**Do not use") && said[1].starts_with("- **Void**"),
+        "{markdown}"
+    );
+    assert_eq!(
+        markdown.matches("- **Void**").count() + markdown.matches("- **Warning**").count(),
+        4,
+        "{markdown}"
+    );
 }

@@ -4,7 +4,8 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
-use crate::foreign;
+use crate::notes::Warning;
+use crate::{disturbed, foreign};
 
 /// GitHub-flavoured Markdown: what it says in a sentence, what crossed a threshold, then the tables, then what they suffer from.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -23,11 +24,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         out += &table(row);
     }
     let mut rest: String = rest.into_iter().map(caveat).collect();
-    rest.extend(super::warnings(comparison).into_iter().map(|warning| {
-        let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        let rule = warning.rule.name().replace('-', " ");
-        format!("- **Warning**: {}\n", foreign::markdown(&format!("{rule}: {}{remedy}", warning.evidence)))
-    }));
+    rest.extend(disturbed::folded(super::broken(comparison)).iter().map(objection));
     if !rest.is_empty() {
         out += &format!("\n{rest}");
     }
@@ -40,6 +37,13 @@ fn caveat(caveat: &Check) -> String {
     let sign = if words::is_first(caveat) { "❌ " } else { "" };
     let (initial, rest) = label.split_at(1);
     format!("- {sign}**{}{rest}**: {}\n", initial.to_uppercase(), foreign::markdown(&text))
+}
+
+fn objection(warning: &Warning) -> String {
+    let label = if warning.outcome == CheckOutcome::Void { "Void" } else { "Warning" };
+    let remedy = warning.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    let told = format!("{}: {}{remedy}", warning.about(), warning.evidence);
+    format!("- **{label}**: {}\n", foreign::markdown(&told))
 }
 
 fn headline(comparison: &Comparison) -> String {

@@ -36,8 +36,8 @@ fn judged(comparison: &Comparison) -> usize {
 }
 
 /// What speaks against the figures that are compared, one entry per rule.
-fn warnings(comparison: &Comparison) -> Vec<notes::Warning> {
+fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
     let placed = comparison.objections.iter();
     let placed = placed.map(|objection| ((&objection.contender, &objection.cell), &objection.check));
-    notes::warnings_of(&comparison.trust, placed)
+    notes::broken_of(&comparison.trust, placed)
 }

@@ -37,13 +37,14 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     }
     rest.into_iter().for_each(|caveat| told(&mut page, caveat));
     page.line(&[]);
-    let (warnings, judged) = (super::warnings(comparison), super::judged(comparison));
+    let objections =
+        prose::Objections { broken: super::broken(comparison), judged: super::judged(comparison) };
     prose::trust_of(
         &mut page,
         &comparison.trust,
         Some(notes::margin_of_all(comparison.margin)),
         None,
-        &prose::Warnings { warnings, judged },
+        objections,
     );
     page.finish()
 }

@@ -11,13 +11,15 @@ use assay_model::verdict::Verdict;
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
 use crate::absent::absent;
 use crate::text::{width, wrap};
-use crate::{cross_check, format, notes, words};
+use crate::{cross_check, disturbed, format, notes, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
 
 /// Lines of what passed, unless all is asked for.
 const TRUST_LINES: usize = 5;
+/// Lines of what did not pass, unless all is asked for. What is void is told whatever it takes.
+const WARNING_LINES: usize = 20;
 /// The rules that tell most when they pass, in that order.
 const FIRST: [Rule; 4] = [Rule::Errors, Rule::Rounds, Rule::Headroom, Rule::NoiseFloor];
 
@@ -83,14 +85,14 @@ fn rules_to_tell(
 
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
-    let warnings = Warnings { warnings: notes::warnings(verdict), judged: notes::judged(verdict) };
-    trust_of(page, &verdict.trust, notes::margin_in_words(verdict), timing, &warnings);
+    let objections = Objections { broken: notes::broken(verdict), judged: notes::judged(verdict) };
+    trust_of(page, &verdict.trust, notes::margin_in_words(verdict), timing, objections);
 }
 
 /// What did not pass, of how many figures.
-pub(crate) struct Warnings {
+pub(crate) struct Objections<'c> {
     /// One entry per rule.
-    pub(crate) warnings: Vec<notes::Warning>,
+    pub(crate) broken: Vec<notes::Broken<'c>>,
     /// Contenders in the cells in which they were judged.
     pub(crate) judged: usize,
 }
@@ -101,11 +103,11 @@ pub(crate) fn trust_of(
     checks: &[Check],
     margin: Option<String>,
     timing: Option<String>,
-    Warnings { warnings, judged }: &Warnings,
+    Objections { broken, judged }: Objections<'_>,
 ) {
     // A rule that all windows together keep may be broken by one contender.
     let is_kept = |check: &&Check| {
-        check.outcome == CheckOutcome::Pass && warnings.iter().all(|warning| warning.rule != check.rule)
+        check.outcome == CheckOutcome::Pass && broken.iter().all(|broken| broken.check.rule != check.rule)
     };
     let mut passed: Vec<&Check> = checks.iter().filter(is_kept).collect();
     passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
@@ -117,21 +119,44 @@ pub(crate) fn trust_of(
         let told = told_in_short(page, &facts);
         paragraph(page, "Trust", HEADING, PLAIN, &told);
     }
-    for warning in warnings {
-        let (label, ansi) = match warning.outcome {
-            CheckOutcome::Void => ("Void", ALARM),
-            CheckOutcome::Warn | CheckOutcome::Pass => ("Warning", CAUTION),
-        };
-        let rule = warning.rule.name().replace('-', " ");
-        let places = match warning.places.as_slice() {
-            [] => String::new(),
-            places if page.style.full => format!(" [{}]", notes::places_in_words(places)),
-            places => format!(" [{}]", notes::places_in_short(places, *judged)),
-        };
-        paragraph(page, label, ansi, PLAIN, &format!("{rule}: {}{places}", warning.evidence));
-        if let Some(remedy) = &warning.remedy {
-            arrow(page, remedy);
+    warn(page, broken, judged);
+}
+
+/// What did not pass, worst first: a screen of it, and how much more there is; each rule in its own words where all is asked for.
+fn warn(page: &mut Page, broken: Vec<notes::Broken<'_>>, judged: usize) {
+    let warnings: Vec<notes::Warning> = match page.style.full {
+        true => broken.into_iter().map(notes::Warning::of).collect(),
+        false => disturbed::folded(broken),
+    };
+    let begin = page.out.len();
+    for (i, warning) in warnings.iter().enumerate() {
+        let end = page.out.len();
+        objection(page, warning, judged);
+        // Unless it is the last one, the line that tells how many more there are has to fit, too.
+        let lines = page.out[begin..].lines().count() + usize::from(i + 1 < warnings.len());
+        let may_be_left_out = !page.style.full && warning.outcome != CheckOutcome::Void;
+        if may_be_left_out && lines > WARNING_LINES {
+            page.out.truncate(end);
+            let left: Vec<String> = warnings[i..].iter().map(notes::Warning::about).collect();
+            let told = format!("{} more with -v: {}", left.len(), left.join(", "));
+            return paragraph(page, "", PLAIN, FAINT, &told);
         }
+    }
+}
+
+fn objection(page: &mut Page, warning: &notes::Warning, judged: usize) {
+    let (label, ansi) = match warning.outcome {
+        CheckOutcome::Void => ("Void", ALARM),
+        CheckOutcome::Warn | CheckOutcome::Pass => ("Warning", CAUTION),
+    };
+    let places = match warning.places.as_slice() {
+        [] => String::new(),
+        places if page.style.full => format!(" [{}]", notes::places_in_words(places)),
+        places => format!(" [{}]", notes::places_in_short(places, judged)),
+    };
+    paragraph(page, label, ansi, PLAIN, &format!("{}: {}{places}", warning.about(), warning.evidence));
+    if let Some(remedy) = &warning.remedy {
+        arrow(page, remedy);
     }
 }
 

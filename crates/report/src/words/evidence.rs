@@ -3,6 +3,7 @@
 mod age;
 mod answers;
 mod cross_check;
+mod disturbed;
 mod generator;
 mod limit;
 mod machine;
@@ -18,6 +19,7 @@ use crate::format;
 
 pub(crate) use age::measured_under_load;
 pub use answers::{described, held_in_words};
+pub(crate) use disturbed::disturbed;
 pub(crate) use limit::bottleneck;
 pub(crate) use runs::restarts_vary;
 pub use withheld::withheld;

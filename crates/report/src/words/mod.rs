@@ -15,10 +15,11 @@ mod standings;
 pub(crate) mod why;
 mod written;
 
-pub(crate) use evidence::{bottleneck, measured_under_load, restarts_vary};
+pub(crate) use evidence::{bottleneck, disturbed, measured_under_load, restarts_vary};
 pub use evidence::{described, evidence, held_in_words, withheld};
 pub(crate) use phrases::count_of;
 pub use remedy::remedy;
+pub(crate) use remedy::remedy_of_disturbance;
 pub(crate) use written::FINDINGS;
 pub use written::in_words;
 

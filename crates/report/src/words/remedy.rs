@@ -11,6 +11,8 @@ const MEASURE_HERE: &str = "measure the ones you care for here: assay run -e tec
 const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
 const OTHERS: &str =
     "stop the other programs, or measure when they are done; `assay doctor` shows what they take";
+const OTHERS_ON_THE_HOST: &str =
+    "use a machine that is not shared, or measure when others are done; `assay doctor` shows what they take";
 const PIN_IT: &str = "pin it to CPUs of its own (taskset -acp), or let assay start it with --cmd";
 const TIRING: &str =
     "look for what it piles up (memory, open files, a cache, a log): a longer run would show it slower still";
@@ -26,6 +28,12 @@ pub fn remedy(check: &Check) -> Option<String> {
     }
     let own = of_evidence(&check.evidence).map(str::to_owned);
     own.or_else(|| Some(of_rule(check.rule)?.to_owned()))
+}
+
+/// What to do about a disturbance that several rules tell of.
+pub(crate) fn remedy_of_disturbance(checks: &[&Check]) -> &'static str {
+    let is_stolen = checks.iter().any(|check| check.rule == Rule::Steal);
+    if is_stolen { OTHERS_ON_THE_HOST } else { OTHERS }
 }
 
 /// Where the evidence tells more than the rule.

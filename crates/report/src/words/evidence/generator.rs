@@ -12,14 +12,21 @@ pub(super) fn busiest_thread(busy_share: f64) -> String {
 }
 
 pub(super) fn waited(share: f64, switches: u64) -> String {
-    format!(
-        "a thread of the generator waited for its CPU {} of the time; {}",
-        format::percent(share),
-        match switches {
-            1 => "1 involuntary switch".to_owned(),
-            n => format!("{} involuntary switches", format::count(n)),
-        }
-    )
+    let switches = match switches {
+        1 => "1 involuntary switch".to_owned(),
+        n => format!("{} involuntary switches", format::count(n)),
+    };
+    format!("{}; {switches}", thread_waited(share))
+}
+
+/// Of its longest-waiting thread.
+pub(super) fn thread_waited(share: f64) -> String {
+    format!("a thread of the generator waited for its CPU {} of the time", format::percent(share))
+}
+
+/// Of all its threads together.
+pub(super) fn waited_at_most(share: f64) -> String {
+    format!("the generator waited for its CPU up to {} of a window", format::percent(share))
 }
 
 pub(super) fn waited_in(
@@ -29,7 +36,7 @@ pub(super) fn waited_in(
     turns: Option<Part>,
     own: Option<String>,
 ) -> String {
-    let most = format!("the generator waited for its CPU up to {} of a window", format::percent(share));
+    let most = waited_at_most(share);
     if noticeable.hits == 0 {
         return most;
     }

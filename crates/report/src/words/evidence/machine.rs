@@ -8,13 +8,18 @@ use super::{many, part};
 use crate::format;
 
 pub(super) fn taken(check: &Check, share: f64, void: Part, turns: Option<Part>) -> String {
+    let lost = lost(void, turns).map_or_else(String::new, |lost| format!("; {lost}"));
+    taken_by(check, share) + &lost
+}
+
+/// Who took how much.
+pub(super) fn taken_by(check: &Check, share: f64) -> String {
     let (who, what) = match check.rule {
         Rule::Steal => ("a hypervisor took", "of a window's CPU time"),
         _ => ("other programs used", "of the server's CPUs"),
     };
     let most = if check.outcome == CheckOutcome::Pass { "at most" } else { "up to" };
-    let lost = lost(void, turns).map_or_else(String::new, |lost| format!("; {lost}"));
-    format!("{who} {most} {} {what}{lost}", format::percent(share))
+    format!("{who} {most} {} {what}", format::percent(share))
 }
 
 /// What does not count of windows and of the turns that they are made of.
