@@ -170,6 +170,7 @@ impl CompareArguments {
             warmup: self.warmup,
             rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
             rounds_may_be_cut: self.rounds.is_none(),
+            is_length_ours: self.rounds.is_none() && self.budget.is_none(),
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,

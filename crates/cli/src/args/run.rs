@@ -222,6 +222,9 @@ pub(crate) struct RunArguments {
     /// Whether nobody asked for the number of rounds, so that a budget may leave some of them out.
     #[arg(skip)]
     pub(crate) rounds_may_be_cut: bool,
+    /// Whether the command chose itself how long it goes on, where the fields say so.
+    #[arg(skip)]
+    pub(crate) is_length_ours: bool,
     /// Whether the limit stays away.
     #[arg(skip)]
     pub(crate) no_limit: bool,

@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: RedlineArguments) -> Result<Exit, Failure> {
         rate: vec![Offered::Redline(slo)],
         latency: false,
         budget: given.budget.or(Some(DEFAULT_BUDGET)),
+        is_length_ours: given.budget.is_none() && given.rounds.is_none() && given.precision.is_none(),
         no_aa: true,
         one_at_a_time: false,
         no_limit: true,

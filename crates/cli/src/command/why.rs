@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: WhyArguments) -> Result<Exit, Failure> {
     let is_open_ended = given.precision.is_some() || given.budget.is_some() || given.quick;
     run::run(RunArguments {
         rate: if is_free { RATES.to_vec() } else { given.rate },
+        is_length_ours: given.rounds.is_none() && !is_open_ended,
         rounds: given.rounds.or((!is_open_ended).then_some(Rounds::Exactly(ROUNDS))),
         profile: true,
         explains: true,

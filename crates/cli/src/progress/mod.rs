@@ -9,15 +9,14 @@ use std::time::Duration;
 use assay_lab::Stop;
 use assay_lab::rounds::{Event, Observer};
 use assay_model::record::NotRun;
-use assay_report::outlook;
 use assay_report::terminal::live::settled_in_words;
 use assay_verdict::Settling;
 
 use crate::args::Progress;
 use crate::{output, screen};
 use board::Drawn;
-pub(crate) use words::{clock, left_in_words};
-use words::{on, precision_so_far};
+pub(crate) use words::{Length, clock, left_in_words};
+use words::{begun, on, place_of_round, precision_so_far, rounds_in_words};
 
 /// Follows a run on standard error.
 pub(crate) struct Live {
@@ -25,13 +24,18 @@ pub(crate) struct Live {
     drawn: Option<Drawn>,
     /// Whether lines are told of what goes on as was asked.
     is_told: bool,
+    length: Length,
 }
 
 impl Live {
-    /// For a run that listens to `stop`, which keys may ask for.
-    pub(crate) fn new(progress: Progress, ascii: bool, stop: &Stop) -> Self {
+    /// For a run of some length that listens to `stop`, which keys may ask for.
+    pub(crate) fn new(progress: Progress, ascii: bool, length: Length, stop: &Stop) -> Self {
         let is_drawn = progress == Progress::Auto && screen::can_be_drawn_on();
-        Self { drawn: is_drawn.then(|| Drawn::begin(ascii, stop)), is_told: progress != Progress::None }
+        Self {
+            drawn: is_drawn.then(|| Drawn::begin(ascii, stop)),
+            is_told: progress != Progress::None,
+            length,
+        }
     }
 
     /// A line that stays.
@@ -63,17 +67,16 @@ impl Live {
             0 => ", nobody was measured in it".to_owned(),
             _ => round.settling.map_or_else(String::new, |of| format!(", {}", settled_in_words(of))),
         };
-        let (number, of, left) = (round.index + 1, round.of, clock(round.left));
-        self.say(&format!("round {number} of {of} saved{precision}{settled}, {left} left"));
+        let place = place_of_round(round.index + 1, round.of, self.length.is_fixed);
+        let left = clock(round.left);
+        self.say(&format!("round {place} saved{precision}{settled}, {left} left"));
     }
 
     /// Tells what is to stay on standard error.
     fn tell(&self, event: &Event<'_>) {
         match event {
             Event::Begun { id, prediction, outlook } => {
-                let power = outlook.map_or_else(String::new, |of| format!("; {}", outlook::sentence(of)));
-                let time = clock(prediction.total());
-                self.say(&format!("run {id}: {} rounds, about {time}{power}", prediction.rounds));
+                self.say(&format!("run {id}: {}", begun(prediction, *outlook, self.length)));
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
             Event::HostLeft { problem } => output::warning(problem),
@@ -93,7 +96,7 @@ impl Live {
             Event::Resumed { length } => self.say(&format!("paused for {}", clock(*length))),
             Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
             Event::NobodyLeft { rounds } => {
-                let after = if *rounds == 1 { "one round".to_owned() } else { format!("{rounds} rounds") };
+                let after = rounds_in_words(*rounds);
                 self.say(&format!("nobody is left to be measured: the run ends after {after}"));
             }
             Event::RoundSaved { index, of, measured, precision, settling, left } => {

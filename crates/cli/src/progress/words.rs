@@ -2,14 +2,52 @@
 
 use std::time::Duration;
 
+use assay_lab::Prediction;
 use assay_model::experiment::Cell;
+use assay_model::outlook::Outlook;
 use assay_model::setting::Setting;
-use assay_report::format;
+use assay_report::{format, outlook};
 
 /// A span as people say it: `45 s`, `3:05 min`.
 pub(crate) fn clock(span: Duration) -> String {
     let seconds = span.as_secs_f64().round() as u64;
     if seconds < 60 { format!("{seconds} s") } else { format!("{}:{:02} min", seconds / 60, seconds % 60) }
+}
+
+/// Time from which a run is told to be long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What is known beforehand of how long a run goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Length {
+    /// Whether it is known how many rounds there will be.
+    pub(crate) is_fixed: bool,
+    /// How a run is made shorter that nobody gave a length.
+    pub(crate) shorter: Option<&'static str>,
+}
+
+/// How long a run takes, what it would show, and how a long one that nobody asked for is made shorter.
+pub(super) fn begun(prediction: &Prediction, outlook: Option<&Outlook>, length: Length) -> String {
+    let time = clock(prediction.total());
+    let rounds = match length.is_fixed {
+        true => format!("{}, about {time}", rounds_in_words(prediction.rounds)),
+        false => format!("as many rounds as it takes, about {time} at most"),
+    };
+    let power = outlook.map_or_else(String::new, |of| format!("; {}", outlook::sentence(of)));
+    let shorter = length.shorter.filter(|_| prediction.total() > LONG);
+    let shorter = shorter.map_or_else(String::new, |how| format!("; {how}, Ctrl-C keeps what is measured"));
+    format!("{rounds}{power}{shorter}")
+}
+
+/// `1 round`, `3 rounds`.
+pub(super) fn rounds_in_words(rounds: u32) -> String {
+    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
+}
+
+/// `3 of 12`, or `3 of about 12` where there may be more of them, or fewer.
+pub(super) fn place_of_round(number: u32, of: u32, is_fixed: bool) -> String {
+    let about = if is_fixed || number >= of { "" } else { "about " };
+    format!("{number} of {about}{of}")
 }
 
 /// What is said of a database that could not be removed.
@@ -36,4 +74,39 @@ pub(super) fn cell_name(cell: &Cell) -> String {
 /// What happened, and in which setting where it concerns but one.
 pub(super) fn on(what: &str, setting: Option<&Setting>) -> String {
     setting.map_or_else(|| what.to_owned(), |setting| format!("{what} on {setting}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXED: Length = Length { is_fixed: true, shorter: Some("--quick for a first look") };
+
+    fn told(rounds: u32, round_s: u64, length: Length) -> String {
+        let prediction =
+            Prediction { conformance: Duration::ZERO, rounds, round: Duration::from_secs(round_s) };
+        begun(&prediction, None, length)
+    }
+
+    #[test]
+    fn a_long_run_of_which_nobody_said_how_long_it_may_take_says_how_to_shorten_it() {
+        let open = Length { is_fixed: false, ..FIXED };
+        assert_eq!(
+            told(32, 9, open),
+            "as many rounds as it takes, about 4:48 min at most; --quick for a first look, Ctrl-C keeps what is measured"
+        );
+        assert_eq!(
+            told(32, 9, Length { shorter: None, ..open }),
+            "as many rounds as it takes, about 4:48 min at most"
+        );
+        assert_eq!(told(1, 60, FIXED), "1 round, about 1:00 min");
+        assert_eq!(told(3, 10, FIXED), "3 rounds, about 30 s");
+    }
+
+    #[test]
+    fn a_round_is_one_of_about_so_many_where_their_number_may_change() {
+        let told =
+            [(1, 40, false), (7, 7, false), (1, 3, true)].map(|(n, of, fixed)| place_of_round(n, of, fixed));
+        assert_eq!(told, ["1 of about 40", "7 of 7", "1 of 3"]);
+    }
 }

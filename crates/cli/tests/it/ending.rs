@@ -78,6 +78,12 @@ fn ctrl_c_ends_a_build_at_once() {
     run.signal(Signal::INT);
     assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
     assert_eq!(lab.record().state, State::Interrupted);
+    // Nobody said how long it may take, so it said how it is made shorter.
+    assert!(
+        run.said.contains("min at most; ") && run.said.contains("; --quick for a first look, Ctrl-C"),
+        "{}",
+        run.said
+    );
 }
 
 /// There is no measurement yet that could be finished.

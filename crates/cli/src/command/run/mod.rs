@@ -32,7 +32,7 @@ use crate::args::{Format, RunArguments};
 use crate::command::export::Wishes;
 use crate::failure::Failure;
 use crate::live_page::{Followers, LivePage};
-use crate::progress::{Live, clock};
+use crate::progress::{Length, Live, clock};
 use crate::secrets::secrets;
 use crate::{command, log, output, signals};
 
@@ -90,9 +90,33 @@ fn measure(plan: &RunPlan, arguments: &RunArguments, page: Option<&mut LivePage>
             "finishing this measurement; Ctrl-C again stops at once"
         });
     })?;
-    let mut live = Live::new(arguments.progress, arguments.ascii, &stop);
+    let length = Length { is_fixed: has_fixed_rounds(plan), shorter: shorter(plan, arguments) };
+    let mut live = Live::new(arguments.progress, arguments.ascii, length, &stop);
     let mut followers = Followers { terminal: &mut live, page };
     Ok(rounds::run(plan, &Store::new(&arguments.places.runs), &mut followers, &stop)?)
+}
+
+/// Whether it is known before the first round how many there will be, if all goes well.
+fn has_fixed_rounds(plan: &RunPlan) -> bool {
+    let experiment = &plan.experiment;
+    let none_is_cut = experiment.budget_s.is_none() || plan.fills_the_budget() && !plan.allots();
+    experiment.least_rounds == Some(experiment.rounds) || !experiment.until_settled && none_is_cut
+}
+
+/// How a run is made shorter, unless somebody said how long it may take.
+fn shorter(plan: &RunPlan, arguments: &RunArguments) -> Option<&'static str> {
+    let is_given = arguments.budget.is_some() || arguments.rounds.is_some() || arguments.precision.is_some();
+    if arguments.quick || (is_given && !arguments.is_length_ours) {
+        return None;
+    }
+    let is_small =
+        arguments.experiment.is_none() && !(arguments.selectors.is_empty() && arguments.cmd.is_empty());
+    let searches = plan.experiment.cells().iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
+    Some(match searches || arguments.comparing.is_some() {
+        true => "--budget 1m for a first look",
+        false if is_small => "--quick for a first look",
+        false => "--budget makes it shorter",
+    })
 }
 
 fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<(), Failure> {
