@@ -79,6 +79,19 @@ fn a_regression_that_is_shown_fails_and_noise_does_not() {
 }
 
 #[test]
+fn one_server_has_neither_tier_nor_letters() {
+    let (lab, pattern) = (Lab::new(), pattern());
+    store(&lab, pattern, "30000101-two", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    store(&lab, pattern, "30000102-one", &[("old", 100_000.0)], |_| {});
+    let shown = |run: &str| {
+        let out = stdout(&lab.assay(&["show", run]).env("COLUMNS", "200").assert().code(0));
+        let heads = out.lines().find(|line| line.trim_start().starts_with("req/s")).expect("a table");
+        ["tier", "letters"].map(|head| heads.split_whitespace().any(|word| word == head))
+    };
+    assert_eq!((shown("30000101-two"), shown("30000102-one")), ([true, true], [false, false]));
+}
+
+#[test]
 fn every_format_says_the_same() {
     let (lab, pattern) = (Lab::new(), pattern());
     store(&lab, pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});

@@ -23,7 +23,9 @@ fn drives_a_server_and_reports() {
     load(&lab, &url, &["--expect-body", "hello"])
         .code(0)
         .stdout(contains("closed loop, 2 connections").and(contains("0 failed")).and(contains('\x1b').not()));
-    load(&lab, &url, &["-c", "1"]).code(0).stdout(contains("closed loop, 1 connection ·"));
+    // Who says no scheme means http.
+    let bare = url.trim_start_matches("http://").trim_end_matches('/');
+    load(&lab, bare, &["-c", "1"]).code(0).stdout(contains("closed loop, 1 connection ·"));
     let report = report(&load(&lab, &url, &["--json", "--expect-body", "hello"]).code(0).stderr(""));
     assert_eq!((report.schema.as_str(), report.connections), (LOAD_SCHEMA, 2));
     assert!(report.books.balance() && report.window.ok > 0 && report.books.failed() == 0, "{report:?}");

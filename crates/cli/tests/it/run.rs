@@ -92,9 +92,29 @@ fn everything_is_made_again_from_the_record_alone() {
     }
     let page = read(&lab.path("a.html"));
     assert!(page.trim_start().to_lowercase().starts_with("<!doctype html>"));
+    speaks_without_a_script(&page, &serde_json::from_str(&read(&lab.path("a.json"))).expect("JSON"));
     // A heading and one line for each window: two contenders, two rounds.
     assert_eq!(read(&lab.path("a.csv")).lines().count(), 5);
     assert!(read(&lab.path("a.md")).contains("### hello, 2 connections"));
+}
+
+/// Without its scripts the page has every sentence of the verdict, and a row of the first table for everybody.
+fn speaks_without_a_script(page: &str, told: &Value) {
+    let text = |value: &Value| assay_report::foreign::markup(value.as_str().expect("text"));
+    let still: String = page
+        .split("<script")
+        .enumerate()
+        .map(|(i, part)| if i == 0 { part } else { part.split_once("</script>").expect("an end").1 })
+        .collect();
+    for sentence in told["verdict"]["sentences"].as_array().expect("sentences") {
+        assert!(still.contains(&text(sentence)), "{sentence}:\n{still}");
+    }
+    let standings = told["verdict"]["cells"][0]["standings"].as_array().expect("standings");
+    assert!(!standings.is_empty());
+    for standing in standings {
+        let row = format!("<tr><th scope=\"row\">{}</th><td", text(&standing["contender"]));
+        assert!(still.contains(&row), "{row}:\n{still}");
+    }
 }
 
 #[test]
