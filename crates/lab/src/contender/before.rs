@@ -19,7 +19,7 @@ use super::{Inherited, NOT_FOUND, Purpose, Tools};
 use crate::clean::SCRATCH_PREFIX;
 use crate::pipe::Pipe;
 use crate::stop::Stop;
-use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail};
+use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail_of_death};
 use crate::url::Scheme;
 
 /// Longest time that the command may take.
@@ -201,7 +201,7 @@ impl Execution<'_> {
             stage: Stage::Start,
             reason: format!("the command before the load {problem}"),
             remedy: Some(MEND.to_owned()),
-            log_tail: log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES, secrets)),
+            log_tail: log.map_or_else(Vec::new, |log| tail_of_death(log, TAIL_LINES, secrets)),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::clean::scratch_in;
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
-use crate::supervisor::{Supervised, SupervisorOptions, tail};
+use crate::supervisor::{Supervised, SupervisorOptions, tail_of_death};
 use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
 
 /// Most bytes of a server's log that are kept, each round.
@@ -83,7 +83,7 @@ impl Held {
     /// The end of its log.
     pub(super) fn tail(&self) -> Vec<String> {
         self.process.fetch_log();
-        tail(&self.log, TAIL_LINES, &self.secrets)
+        tail_of_death(&self.log, TAIL_LINES, &self.secrets)
     }
 
     /// Where it is asked: `host:port`.
@@ -229,6 +229,6 @@ pub(super) fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> N
         stage: Stage::Start,
         reason,
         remedy: Some(remedy.to_owned()),
-        log_tail: tail(&order.log, TAIL_LINES, &order.tools.secrets),
+        log_tail: tail_of_death(&order.log, TAIL_LINES, &order.tools.secrets),
     }
 }

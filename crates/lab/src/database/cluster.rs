@@ -15,7 +15,7 @@ use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY};
 use crate::contender::{Inherited, Purpose};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
-use crate::supervisor::{Bounded, Supervised, SupervisorOptions, run_bounded, tail};
+use crate::supervisor::{Bounded, Supervised, SupervisorOptions, run_bounded, tail_of_death};
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const USER: &str = "benchmark";
@@ -144,7 +144,7 @@ impl Cluster {
                         let what = format!("PostgreSQL does not answer: {how}");
                         return Err(DatabaseError::Failed {
                             what,
-                            log: tail(&self.log, TAIL_LINES, &self.secrets),
+                            log: tail_of_death(&self.log, TAIL_LINES, &self.secrets),
                         });
                     }
                 }
@@ -235,7 +235,7 @@ fn make(
             };
             Err(DatabaseError::Failed {
                 what: format!("initdb {how}"),
-                log: tail(&order.log, TAIL_LINES, &order.tools.secrets),
+                log: tail_of_death(&order.log, TAIL_LINES, &order.tools.secrets),
             })
         }
     }

@@ -17,7 +17,7 @@ use crate::clean::STORE_PREFIX;
 use crate::contender::environment::{Environment, Told};
 use crate::contender::{Preparation, Purpose};
 use crate::subject::{Launch, Process, Subject};
-use crate::supervisor::{Supervised, SupervisorOptions, tail};
+use crate::supervisor::{Supervised, SupervisorOptions, tail_of_death};
 
 /// Name of the socket in the store's folder, where it appears when the store is filled.
 const SOCKET: &str = "mongodb.sock";
@@ -116,7 +116,7 @@ impl DocumentStore {
                 let what = format!("{title} {how}");
                 return Err(DatabaseError::Failed {
                     what,
-                    log: tail(&order.log, TAIL_LINES, &order.tools.secrets),
+                    log: tail_of_death(&order.log, TAIL_LINES, &order.tools.secrets),
                 });
             }
         }

@@ -1,8 +1,9 @@
-//! Logs of bounded size: writing one from a pipe, and reading the last lines of one.
+//! Logs of bounded size: writing one from a pipe, and reading the last lines of one, or the last words of who died.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use super::last_words::last_words;
 use crate::secrets::Secrets;
 
 /// Bytes at the end of a log that are looked at for its last lines.
@@ -36,6 +37,19 @@ pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
 
 /// The last `lines` lines of a log that are not empty, without `secrets`; none when it cannot be read.
 pub fn tail(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
+    last_lines(&end_of(path), lines, secrets)
+}
+
+/// So many `lines` at the end of the log of a program that died, without `secrets`: what it says went wrong is among them, and long
+/// stacks are cut short. None when the log cannot be read.
+pub(crate) fn tail_of_death(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
+    let text = end_of(path);
+    let words = last_words(&not_empty(&text), lines);
+    words.iter().map(|line| clean(line, secrets)).filter(|line| !line.is_empty()).collect()
+}
+
+/// The end of a log, from the beginning of a line on.
+fn end_of(path: &Path) -> String {
     let read = || -> std::io::Result<(bool, Vec<u8>)> {
         let mut file = std::fs::File::open(path)?;
         let length = file.metadata()?.len();
@@ -47,19 +61,23 @@ pub fn tail(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
     let (is_cut, bytes) = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     // What a line begins with that began before may be the rest of a secret.
-    let whole = if is_cut { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
-    last_lines(whole, lines, secrets)
+    if is_cut { text.split_once('\n').map_or("", |(_, rest)| rest).to_owned() } else { text.into_owned() }
 }
 
 fn last_lines(text: &str, lines: usize, secrets: &Secrets) -> Vec<String> {
-    // Secrets are looked for before a long line is cut, which might leave the beginning of one.
-    let clean = |line: &str| -> String {
-        let printable: String = line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').collect();
-        secrets.hide(&printable).chars().take(LINE_CHARS).collect()
-    };
-    let all: Vec<&str> = text.lines().filter(|line| !line.trim_end().is_empty()).collect();
-    let last = all[all.len().saturating_sub(lines)..].iter().map(|line| clean(line));
+    let all = not_empty(text);
+    let last = all[all.len().saturating_sub(lines)..].iter().map(|line| clean(line, secrets));
     last.filter(|line| !line.is_empty()).collect()
+}
+
+fn not_empty(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.trim_end().is_empty()).collect()
+}
+
+/// A line as it may be shown. Secrets are looked for before a long one is cut, which might leave the beginning of one.
+fn clean(line: &str, secrets: &Secrets) -> String {
+    let printable: String = line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').collect();
+    secrets.hide(&printable).chars().take(LINE_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod client;
 mod ending;
 mod guard;
 pub(crate) mod keeping;
+mod last_words;
 mod launch;
 mod log;
 mod options;
@@ -41,6 +42,7 @@ use thiserror::Error;
 
 pub use client::{Bounded, RunError, Supervised, run_bounded};
 pub use log::tail;
+pub(crate) use log::tail_of_death;
 pub use options::{OptionError, Part, SupervisorOptions};
 
 /// What happened to the command, one JSON object a line.
