@@ -95,10 +95,7 @@ impl Live {
             }
             Event::Resumed { length } => self.say(&format!("paused for {}", clock(*length))),
             Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
-            Event::NobodyLeft { rounds } => {
-                let after = rounds_in_words(*rounds);
-                self.say(&format!("nobody is left to be measured: the run ends after {after}"));
-            }
+            Event::NobodyLeft { rounds, left, least } => self.say(&nobody_left(*rounds, *left, *least)),
             Event::RoundSaved { index, of, measured, precision, settling, left } => {
                 let (index, of, left, settling) = (*index, *of, *left, settling.as_ref());
                 self.end_round(&EndedRound {
@@ -113,6 +110,21 @@ impl Live {
             _ => {}
         }
     }
+}
+
+/// Why a run ends before its time: so many of those are `left` of whom it needs so many at `least`.
+fn nobody_left(rounds: u32, left: usize, least: usize) -> String {
+    let when = match rounds {
+        0 => "before its first round".to_owned(),
+        rounds => format!("after {}", rounds_in_words(rounds)),
+    };
+    let who = match (left, least) {
+        (0, _) => "nobody is left to be measured".to_owned(),
+        (1, 2) => "one of two is left, and there is nothing to compare it with".to_owned(),
+        (1, least) => format!("one of {least} is left, and there is nothing to compare it with"),
+        (left, least) => format!("{left} of {least} are left, too few for what was asked"),
+    };
+    format!("{who}: the run ends {when}")
 }
 
 /// A round that was saved.

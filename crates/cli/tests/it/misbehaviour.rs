@@ -1,7 +1,7 @@
 //! Servers that misbehave: each is explained, none is counted, none survives, and the others are measured all the same.
 
 use assay_model::load::ErrorClass;
-use assay_model::record::Stage;
+use assay_model::record::{Record, Stage};
 use predicates::str::contains;
 
 use crate::support::{Lab, listing, not_run, stderr, stdout, windows};
@@ -141,10 +141,19 @@ fn a_command_that_is_not_found_is_told_at_once_with_its_last_words() {
         told.contains("is not run: command not found") && told.contains("no-such-server: not found"),
         "{told}"
     );
-    assert!(told.contains("the run ends after one round") && !told.contains("round 2"), "{told}");
-    let script = "echo 'the config is missing' >&2; exit 3";
-    let assert = lab.assay(&["run", "--cmd", script, "-d", "100ms", "--rounds", "5"]).assert().code(10);
-    assert!(stderr(&assert).contains("\n  | the config is missing\n"), "{}", stderr(&assert));
+    assert!(told.contains("nobody is left to be measured: the run ends before its first round"), "{told}");
+}
+
+#[test]
+fn a_command_that_dies_at_once_is_tried_once_and_its_error_is_told_without_the_stack() {
+    let lab = Lab::new();
+    let script = "echo \"Error: Cannot find module 'expresss'\" >&2; seq -f '    at load (loader:%g:1)' 40 >&2; exit 3";
+    for check in [&[][..], &["--no-check"]] {
+        let run = [&["run", "--cmd", script, "-d", "100ms", "--rounds", "5"], check].concat();
+        let told = stderr(&lab.assay(&run).assert().code(10));
+        assert_eq!(told.matches("\n  | Error: Cannot find module 'expresss'\n").count(), 1, "{told}");
+        assert!(told.contains("[36 lines of the stack left out]") && !told.contains("round 2"), "{told}");
+    }
 }
 
 /// The server knows a port of its own, and was given long to start.
@@ -159,16 +168,29 @@ fn a_server_on_another_port_is_told_before_its_time_is_over() {
     let assert = lab.run(&["elsewhere"]).assert().code(10);
     let told = stderr(&assert);
     assert!(told.contains("it listens on port 38471: let it use $PORT, or give --port"), "{told}");
+    // A command of the user's own will listen there the next time, too.
+    let lab = Lab::new();
+    let own = ["run", "--cmd", "\"$ASSAY\" serve --port 0", "--rounds", "5"];
+    let told = stderr(&lab.assay(&own).assert().code(10));
+    assert_eq!(told.matches("it listens on port ").count(), 1, "{told}");
+    assert!(told.contains("the run ends before its first round"), "{told}");
+    assert!(lab.record().rounds.is_empty());
 }
 
 #[test]
 fn a_comparison_ends_when_a_side_is_dead() {
     let lab = Lab::new();
-    let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "no-such-server"];
+    let commands =
+        ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "echo no config >&2; exit 3"];
     let quick = ["-d", "100ms", "--warmup", "0s", "--rounds", "5", "-c", "2"];
-    let assert = lab.assay(&commands).args(quick).assert().code(10);
-    let told = stderr(&assert);
-    assert!(told.contains("the run ends after one round") && !told.contains("round 2"), "{told}");
+    let told = stderr(&lab.assay(&commands).args(quick).assert().code(10));
+    let left = "one of two is left, and there is nothing to compare it with: the run ends after one round";
+    assert!(told.contains(left) && !told.contains("round 2"), "{told}");
+    assert_eq!(told.matches("| no config").count(), 1, "{told}");
+    let text = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("record");
+    let record: Record = serde_json::from_str(&text).expect("a record");
+    let runs = record.rounds.iter().flat_map(|round| &round.runs);
+    assert!(runs.clone().count() > 1 && runs.clone().all(|run| run.cells.is_empty()), "nothing is measured");
 }
 
 #[test]

@@ -34,8 +34,9 @@ use crate::url::Scheme;
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
 const FIRST_POLL: Duration = Duration::from_millis(1);
 const LAST_POLL: Duration = Duration::from_millis(20);
-/// How long a server may listen on other ports only. One that opens its own last is rare, and one that was told of no port common.
-const OTHER_PORT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a server may listen on other ports only. One that opens its own last is rare, and one that was told of no port common: who
+/// waits for it is told within two seconds.
+const OTHER_PORT_PATIENCE: Duration = Duration::from_millis(1250);
 /// Time between two looks at its ports, which read every descriptor of its processes and so take CPU time from its start.
 const OTHER_PORT_LOOK: Duration = Duration::from_millis(250);
 /// How long the news of a server's end may take to reach us.

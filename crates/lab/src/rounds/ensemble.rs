@@ -70,10 +70,23 @@ impl Ensemble<'_> {
         telling: &Telling<'_>,
     ) -> Vec<Option<EndedRun>> {
         let mut parts = self.begin_all(server_runs, telling);
+        if self.lacks_its_partner(&mut parts) {
+            return parts.into_iter().map(|part| part.end(Ok(()))).collect();
+        }
         let after = self.time_after_the_turns(&mut parts);
         self.rotate(&mut parts, after, telling);
         self.measure_in_one_piece(&mut parts, telling);
         parts.into_iter().map(|part| part.end(Ok(()))).collect()
+    }
+
+    /// Whether somebody did not start, and who is left has nobody to be compared with, which is all that was asked.
+    fn lacks_its_partner(&self, parts: &mut [Part<'_>]) -> bool {
+        let somebody_failed = parts.iter().any(|part| matches!(part, Part::Over { .. }));
+        let is_compared = |ongoing: &OngoingRun<'_>| {
+            !ongoing.server_run.subject.is_limit() && ongoing.server_run.entry.control_of.is_none()
+        };
+        let compared = alive(parts).filter(|(_, ongoing)| is_compared(ongoing)).count();
+        self.plan.least_contenders > 1 && somebody_failed && compared < 2
     }
 
     /// Measures all in turns, and nothing in one piece.

@@ -165,6 +165,10 @@ pub enum Event<'a> {
     NobodyLeft {
         /// Rounds that were measured.
         rounds: u32,
+        /// Contenders that are left, the limit and the A/A control aside.
+        left: usize,
+        /// Contenders without which there is nothing to find out.
+        least: usize,
     },
     /// A round was measured and saved.
     RoundSaved {

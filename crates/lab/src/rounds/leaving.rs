@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use assay_model::contender::Kind;
+use assay_model::identity::Origin;
 use assay_model::record::{NotRun, NotRunOn, Run, Stage};
 use assay_model::setting::Setting;
+use assay_model::units::Nanos;
 
 use super::Runner;
 use super::event::Event;
@@ -49,8 +51,8 @@ impl Runner<'_> {
         self.settings.iter().map(within).sum()
     }
 
-    /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
-    /// mend, else after it failed twice in a row.
+    /// Files a run, and drops a contender that cannot be measured: at once where another try would end alike, else after it failed
+    /// twice in a row.
     pub(super) fn settle(&mut self, subject: usize, mut run: Run) {
         self.plan.tools.secrets.hide_in(&mut run);
         // A run that a person ended before its first window is no evidence of anything.
@@ -67,8 +69,11 @@ impl Runner<'_> {
         };
         let failures = self.failures.entry((subject, setting)).or_default();
         *failures += 1;
-        let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
-        log::failed(&self.subjects[subject].identity.name, &reason, *failures, hopeless);
+        let failures = *failures;
+        let lasts = matches!(reason.stage, Stage::Answer | Stage::Needs)
+            || self.cannot_start(subject, setting, &reason);
+        let hopeless = lasts || failures >= MAX_FAILURES;
+        log::failed(&self.subjects[subject].identity.name, &reason, failures, hopeless);
         if hopeless {
             return self.drop_out_on(subject, setting, reason);
         }
@@ -78,6 +83,18 @@ impl Runner<'_> {
             let setting = Some(setting).filter(|_| self.settings.len() > 1);
             self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
         }
+    }
+
+    /// Whether a command of the user's own will not start however often it is tried: it has never been ready, and a typing error, a
+    /// missing package or another port does not mend itself. What started once may start again.
+    pub(super) fn cannot_start(&self, subject: usize, setting: Setting, reason: &NotRun) -> bool {
+        let entry = &self.record.contenders[subject];
+        let is_own = entry.identity.origin == Origin::Command && entry.control_of.is_none();
+        let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
+        let was_ready = |run: &Run| {
+            run.contender == entry.identity.name && run.setting() == setting && run.startup_ns > Nanos::ZERO
+        };
+        is_own && matches!(reason.stage, Stage::Start | Stage::Needs) && !runs.any(was_ready)
     }
 
     pub(super) fn drop_out(&mut self, subject: usize, mut reason: NotRun) {

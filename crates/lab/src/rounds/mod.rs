@@ -250,7 +250,8 @@ impl<'a> Runner<'a> {
             self.telling.notice(&Event::RoundSaved { index, of, measured, precision, settling, left });
         }
         if self.nobody_left() {
-            self.telling.notice(&Event::NobodyLeft { rounds: self.rounds_done() });
+            let (left, least) = (self.alive(), self.plan.least_contenders);
+            self.telling.notice(&Event::NobodyLeft { rounds: self.rounds_done(), left, least });
         }
         log::stopped(self.rounds_done(), self.obstacle());
         Ok(())

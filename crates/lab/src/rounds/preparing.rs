@@ -154,7 +154,8 @@ impl Runner<'_> {
         self.save()
     }
 
-    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
+    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less. A command of the
+    /// user's own that cannot start is given up before any round.
     fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
         let setting = self.asked_in(index);
@@ -181,6 +182,10 @@ impl Runner<'_> {
             Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
             // Whoever is to speak HTTP/2 need not speak HTTP/1.1.
             Err(_) if setting.protocol.is_http2() => {}
+            Err(reason) if self.cannot_start(index, setting, &reason) => {
+                log::failed(&subject.identity.name, &reason, 1, true);
+                self.drop_out_on(index, setting, reason);
+            }
             Err(_) => *self.failures.entry((index, setting)).or_default() += 1,
         }
     }
