@@ -50,6 +50,9 @@ pub struct Workload {
     pub requests: Vec<RequestKind>,
 }
 
+/// Name of the workload of a request that was typed: whatever is there, as long as it is a 2xx.
+pub const OWN_WORKLOAD: &str = "get";
+
 /// What a message is made of (RFC 6455 §5.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

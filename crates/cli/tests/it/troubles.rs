@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, stdout};
+use crate::support::{Lab, stderr, stdout};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -41,10 +41,11 @@ fn a_path_at_which_nothing_is_is_told_as_that() {
     let lab = Lab::new();
     let arguments = ["--cmd", "\"$ASSAY\" serve --port $PORT", "--path", "/no/such/page", "--rounds", "1"];
     let assert = lab.run(&arguments).assert().code(11);
-    assert.stderr(
-        contains("GET /no/such/page")
-            .and(contains("nothing is at this path: give the one that it answers (--path)")),
-    );
+    let told = stderr(&assert);
+    assert!(told.contains("GET /no/such/page was answered with status 404 instead of 2xx"), "{told}");
+    assert!(told.contains("nothing is at this path: give the one that it answers (--path)"), "{told}");
+    assert!(told.matches("--path").count() == told.matches("(--path)").count(), "{told}");
+    assert!(!told.contains("workload"), "nobody gave one: {told}");
 }
 
 /// A contender of the catalogue, with a program on the PATH that is older than it needs.

@@ -63,7 +63,6 @@ fn plain<'a>(expect: &Expect, answer: &'a Answer) -> Result<Cow<'a, Answer>, Str
 fn wrong_status(expect: &Expect, status: u16) -> Option<String> {
     match expect.status {
         Some(wanted) if wanted != status => Some(format!("status {status} instead of {wanted}")),
-        None if status == 404 => Some("status 404 instead of 2xx; --path names what to ask for".to_owned()),
         None if !(200..=299).contains(&status) => Some(format!("status {status} instead of 2xx")),
         _ => None,
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::record::{NotRun, Stage};
-use assay_model::workload::{RequestKind, Workload};
+use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
 use super::answer;
 use super::ask::{AskError, Door, ask};
@@ -23,25 +23,62 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// shorter wait and another try find it sooner.
 pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
-/// A status that speaks of the path (RFC 9110 §15.5.5).
-const NOT_FOUND_STATUS: u16 = 404;
-const MEND_PATH: &str =
-    "nothing is at this path: give the one that it answers (--path), or leave the workload out";
+
+/// Who says what is asked, and so can change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AskedBy {
+    /// The command line: one request, with what it expects.
+    Arguments,
+    /// Workloads of files.
+    Files,
+}
+
+impl AskedBy {
+    /// The source of what `workloads` ask.
+    pub(super) fn of(workloads: &[Workload]) -> Self {
+        match workloads.iter().all(|workload| workload.name == OWN_WORKLOAD) {
+            true => Self::Arguments,
+            false => Self::Files,
+        }
+    }
+
+    /// What to do about an answer that is not the right one. Some statuses say themselves what is missing (RFC 9110 §15.5).
+    fn mend(self, status: Option<u16>) -> &'static str {
+        match (self, status) {
+            (Self::Arguments, Some(404)) => "nothing is at this path: give the one that it answers (--path)",
+            (Self::Arguments, Some(401 | 403)) => {
+                "it wants to know who asks: a run takes a header (-H), a command that gets a token (--before), or this status for \
+                 right (--expect-status)"
+            }
+            (Self::Arguments, _) => "mend the server, or say what is right (--expect-status, --expect-body)",
+            (Self::Files, Some(404)) => {
+                "nothing is at this path: let the server answer it, or leave the workload out"
+            }
+            (Self::Files, Some(401 | 403)) => {
+                "it wants to know who asks: a run takes a command that gets a token (--before); or leave the workload out"
+            }
+            (Self::Files, _) => MEND,
+        }
+    }
+}
 
 /// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
-pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind) -> Result<(), NotRun> {
+pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind, by: AskedBy) -> Result<(), NotRun> {
     let what = format!("{} {}", request.method, request.path);
-    let request =
-        request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
+    let request = request
+        .example()
+        .map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), by.mend(None)))?;
     match ask(door, &request, ANSWER_TIMEOUT) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
             Some(fault) => {
-                let mend = if answer.status == NOT_FOUND_STATUS { MEND_PATH } else { MEND };
+                let mend = by.mend(Some(answer.status));
                 Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), mend))
             }
         },
-        Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
+        Err(error) if error.is_answer() => {
+            Err(problem(Stage::Answer, format!("{what}: {error}"), by.mend(None)))
+        }
         Err(AskError::Refused(_)) => Err(nobody(door.authority)),
         Err(error) => {
             Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
@@ -128,6 +165,22 @@ fn problem(stage: Stage, reason: String, remedy: &str) -> NotRun {
 mod tests {
     use super::*;
     use assay_verdict::testing;
+
+    #[test]
+    fn a_remedy_names_what_whoever_asked_can_change() {
+        let workload = |name: &str| Workload { name: name.to_owned(), ..Workload::default() };
+        let (typed, file) = (AskedBy::of(&[workload(OWN_WORKLOAD)]), AskedBy::of(&[workload("hello")]));
+        assert_eq!((typed, file), (AskedBy::Arguments, AskedBy::Files));
+        for status in [401, 403] {
+            let told = typed.mend(Some(status));
+            assert!(["-H", "--before", "--expect-status"].iter().all(|flag| told.contains(flag)), "{told}");
+        }
+        for status in [None, Some(302), Some(401), Some(404), Some(500)] {
+            assert!(!typed.mend(status).contains("workload"), "nobody gave one");
+            let told = file.mend(status);
+            assert!(told.contains("leave the workload out") && !told.contains("--path"), "{told}");
+        }
+    }
 
     #[test]
     fn one_right_answer_is_enough_and_a_failure_tells_whether_somebody_answered() {

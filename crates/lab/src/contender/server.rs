@@ -21,7 +21,7 @@ use super::container;
 use super::launch::{FirstProcess, Held, launch};
 use super::launch_away::launch_away;
 use super::port::{self, Listener};
-use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
+use super::probe::{self, ANSWER_TIMEOUT, AskedBy, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
@@ -304,7 +304,7 @@ impl Server {
             None => {
                 let (link, authority) = (order.link, &*self.authority);
                 let door = Door { link, authority, tls: order.client, protocol: order.protocol };
-                probe::over_kernel(door, request)
+                probe::over_kernel(door, request, AskedBy::of(&order.workloads))
             }
             Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }

@@ -67,7 +67,7 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
             Some(if *change_share > 0.0 { WARM_LONGER } else { TIRING })
         }
         Evidence::NoiseFloor { apart: None, .. } => {
-            Some("measure two rounds at least that count, and without --no-aa or --quick")
+            Some("measure two rounds at least that count, and one contender twice in each (the A/A control)")
         }
         _ => None,
     }

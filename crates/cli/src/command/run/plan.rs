@@ -19,7 +19,7 @@ use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
-use assay_model::workload::{RequestKind, Workload};
+use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
 use super::database::private;
 use super::{hosts, networks};
@@ -52,8 +52,6 @@ const LATENCY: [Offered; 6] = [
     Offered::Share(950),
     Offered::Common,
 ];
-/// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
-const OWN_WORKLOAD: &str = "get";
 
 pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     if arguments.request.is_given() && (!arguments.workload.is_empty() || arguments.experiment.is_some()) {
