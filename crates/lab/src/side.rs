@@ -2,6 +2,7 @@
 
 use assay_verdict::compare::Side;
 
+use crate::catalogue::command_for;
 use crate::error::LabError;
 use crate::store::Store;
 
@@ -21,8 +22,24 @@ pub fn open(store: &Store, wanted: &str) -> Result<Side, LabError> {
         }
     }
     match wanted.split_once(':') {
+        _ if command_for(wanted).is_some() => Err(no_run_but_a_command(wanted, whole)),
         Some((run, _)) => store.open(run).map(|record| Side { record, contender: None }),
         None => Err(whole),
+    }
+}
+
+/// Whoever names programs wants them to be measured now.
+fn no_run_but_a_command(wanted: &str, problem: LabError) -> LabError {
+    let Some(command) = command_for(wanted) else { return problem };
+    let advice = format!("to compare programs, have them measured: --cmd '{command}' --cmd '…'");
+    match problem {
+        LabError::UnknownRun { wanted, runs, hint } => {
+            LabError::UnknownRun { wanted, runs, hint: format!("{advice}; {hint}") }
+        }
+        LabError::BadRecord { .. } => {
+            LabError::Argument { given: wanted.to_owned(), problem: format!("it is no run; {advice}") }
+        }
+        other => other,
     }
 }
 
@@ -47,6 +64,12 @@ mod tests {
         ] {
             assert_eq!(open(&store, &wanted).unwrap().contender.as_deref(), contender, "{wanted}");
         }
+        let told = open(&store, "node old.js").unwrap_err().to_string();
+        assert!(told.contains("no run `node old.js`") && told.contains("--cmd 'node old.js'"), "{told}");
+        let program = folder.path().join("old.js");
+        std::fs::write(&program, "listen()").unwrap();
+        let told = open(&store, &program.display().to_string()).unwrap_err().to_string();
+        assert!(told.contains("it is no run") && told.contains("--cmd 'node /"), "{told}");
         assert!(open(&store, "yesterday:a").unwrap_err().to_string().contains("yesterday"));
     }
 }

@@ -103,6 +103,14 @@ impl Url {
         Ok(Self { scheme, host: host.to_owned(), port, path })
     }
 
+    /// Whether a word is `HOST:PORT[/path]`, a URL without its scheme.
+    pub fn lacks_scheme(word: &str) -> bool {
+        let authority = word.split(['/', '?', '#']).next().unwrap_or(word);
+        let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let names_a_port = authority.rsplit_once(':').is_some_and(|(_, port)| is_port(port));
+        !word.contains("://") && names_a_port && host_and_port(authority, Scheme::Http).is_some()
+    }
+
     /// `host:port`.
     pub fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
@@ -147,6 +155,14 @@ mod tests {
             let parts = (parsed.scheme, parsed.authority(), parsed.host_field(), parsed.path);
             let wanted = (scheme, authority.to_owned(), host_field.to_owned(), path.to_owned());
             assert_eq!(parts, wanted, "{url}");
+        }
+        for word in ["localhost:8080", "127.0.0.1:80/a:b?c", "[::1]:8080/", "a.b-c:1?d"] {
+            assert!(Url::lacks_scheme(word), "{word}");
+        }
+        for word in
+            ["localhost", "http://a:80/", "./a:80", "lang:go", "node a.js:80", "a:0", "a:", ":80", "[::1]"]
+        {
+            assert!(!Url::lacks_scheme(word), "{word}");
         }
         for bad in ["ftp://x/", "https://", "https://x:0/", "https://u@h/", "https://a b/"] {
             assert!(Url::parse(bad).is_err(), "{bad}");

@@ -16,7 +16,7 @@ use crate::destination::Consent;
 /// suite sends broken and hostile requests: ask only servers that you may ask so.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
-    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…, h2c://… (HTTP/2 without TLS), ws://… and wss://…
+    /// Servers: a name, lang:go, kind:server, a folder, http://… (or host:port), https://…, h2c://… (HTTP/2 without TLS), ws://… and wss://…
     /// (asked for the rules of WebSocket alone, and to give messages back); `!` before one excludes [default: the whole catalogue]
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,

@@ -8,6 +8,7 @@ use crate::support::{Lab, Stranger, listing, not_run, stdout};
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.good("good");
+    lab.write("app.js", "");
     lab
 }
 
@@ -40,6 +41,17 @@ const CASES: &[Case] = &[
     (&["run", "http://localhost:0/"], 2, &["http://localhost:0/", "http://host:port/path"]),
     (&["run", "good", "--catalogue", "nowhere"], 2, &["no catalogue", "nowhere", "--catalogue"]),
     (&["run", "./nowhere"], 2, &["./nowhere", "No such file"]),
+    (&["run", "./app.js"], 2, &["`./app.js`: it is no contender", "--cmd 'node ./app.js'"]),
+    (&["redline", "app.js", "--slo", "p99<20ms"], 2, &["--cmd 'node app.js'"]),
+    (&["check", "node app.js"], 2, &["--cmd 'node app.js'"]),
+    (&["compare", "node a.js", "node b.js"], 2, &["no run `node a.js`", "--cmd 'node a.js' --cmd"]),
+    (&["run", "no-such-host.invalid:80/a"], 2, &["cannot resolve `no-such-host.invalid:80`"]),
+    (&["redline", "localhost:0", "--slo", "p99<20ms"], 2, &["no contender `localhost:0`"]),
+    (
+        &["redline", "good", "--slo", "p99<20ms", "--budget", "1s"],
+        2,
+        &["--budget 1 s: one round of one server"],
+    ),
     (&["run", "--cmd", " "], 2, &["the command is empty", "--cmd 'node app.js'"]),
     (&["run", "--port", "80"], 2, &["--cmd"]),
     (&["show"], 2, &["no run `last`", "0 runs"]),

@@ -250,7 +250,9 @@ fn a_command_line_and_a_url_need_no_file() {
         std::net::TcpListener::bind("127.0.0.1:0").expect("port").local_addr().expect("address").port();
     let insists = format!("\"$ASSAY\" serve --port {fixed}");
     let port = fixed.to_string();
-    let arguments = ["--cmd", &insists, "--port", &port, "--cmd", "\"$ASSAY\" serve --port $PORT", &url];
+    // As a browser takes it.
+    let typed = url.strip_prefix("http://").expect("a URL");
+    let arguments = ["--cmd", &insists, "--port", &port, "--cmd", "\"$ASSAY\" serve --port $PORT", typed];
     lab.run(&arguments).assert().code(0);
 
     let record = lab.record();

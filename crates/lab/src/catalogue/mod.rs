@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 pub use file::Warning;
 pub use lab::read_lab;
-pub use select::{all_exclude, with_defaults};
+pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;
 pub(crate) use crate::names::{hint, is_name};

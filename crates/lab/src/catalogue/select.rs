@@ -1,5 +1,6 @@
-//! Selectors: `name`, `lang:go`, `kind:server`, a path, `http://…` or `h2c://…`; `!` before one excludes.
+//! Selectors: `name`, `lang:go`, `kind:server`, a path, `http://…`, `h2c://…` or `host:port`; `!` before one excludes.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use assay_model::contender::{Contender, Kind};
@@ -8,6 +9,7 @@ use super::{Catalogue, Warning, unknown};
 use crate::error::LabError;
 use crate::subject::Subject;
 use crate::techempower;
+use crate::url::Url;
 
 impl Catalogue {
     /// The subjects that `selectors` name, in their order and each once, after the limits of the catalogue, which take
@@ -63,9 +65,9 @@ impl Catalogue {
     }
 
     fn resolve(&self, selector: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Subject>, LabError> {
-        let schemes = ["http://", "https://", "h2c://", "ws://", "wss://"];
-        if schemes.iter().any(|scheme| selector.starts_with(scheme)) {
-            return Ok(vec![Subject::from_url(selector)?]);
+        if is_url(selector) {
+            let scheme = if Url::lacks_scheme(selector) { "http://" } else { "" };
+            return Ok(vec![Subject::from_url(&format!("{scheme}{selector}"))?]);
         }
         if let Some(language) = selector.strip_prefix("lang:") {
             let found = self.subjects_where(|contender| contender.language == language);
@@ -83,6 +85,10 @@ impl Catalogue {
             warnings.extend(found);
             return Ok(subjects);
         }
+        if let Some(command) = command_for(selector) {
+            let problem = format!("it is no contender; to start it and measure it, write --cmd '{command}'");
+            return Err(LabError::Argument { given: selector.to_owned(), problem });
+        }
         if is_path(selector) {
             let (subject, found) = Self::contender_in(Path::new(selector))?;
             warnings.extend(found);
@@ -98,6 +104,44 @@ impl Catalogue {
         matching.map(|(contender, folder)| Subject::from_contender(contender, folder)).collect()
     }
 }
+
+/// Whether a selector names a server that runs: by its URL, or by HOST:PORT[/path], which is taken for one of plain HTTP. No name of a
+/// contender has a colon.
+pub fn is_url(selector: &str) -> bool {
+    let schemes = ["http://", "https://", "h2c://", "ws://", "wss://"];
+    schemes.iter().any(|scheme| selector.starts_with(scheme)) || Url::lacks_scheme(selector)
+}
+
+/// The command that was probably meant by a word that is none of those that assay knows: a command line as it is, or what starts a
+/// program's file.
+pub fn command_for(word: &str) -> Option<String> {
+    let is_word = !word.trim().is_empty() && !word.contains('\'');
+    if is_word && word.trim().contains(char::is_whitespace) && !Path::new(word).exists() {
+        return Some(word.trim().to_owned());
+    }
+    let file = Path::new(word);
+    if !is_word || !file.is_file() {
+        return None;
+    }
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let runtime = RUNTIMES.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, runtime)| *runtime);
+    let may_be_run = || file.metadata().is_ok_and(|of| of.permissions().mode() & 0o111 != 0);
+    match runtime {
+        Some(runtime) => Some(format!("{runtime} {word}")),
+        None if !may_be_run() => None,
+        None => Some(if word.contains('/') { word.to_owned() } else { format!("./{word}") }),
+    }
+}
+
+/// What starts a file, by its ending.
+const RUNTIMES: [(&[&str], &str); 6] = [
+    (&["js", "mjs", "cjs"], "node"),
+    (&["py"], "python3"),
+    (&["rb"], "ruby"),
+    (&["php"], "php"),
+    (&["jar"], "java -jar"),
+    (&["sh"], "sh"),
+];
 
 fn is_path(selector: &str) -> bool {
     selector.contains('/') || selector.starts_with('.')
@@ -144,6 +188,7 @@ fn push_once(chosen: &mut Vec<Subject>, subject: Subject) -> Result<(), LabError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
     use std::path::PathBuf;
 
     fn catalogue() -> Catalogue {
@@ -185,6 +230,7 @@ mod tests {
             ("nginx !assay", "nginx"),
             ("assay", "assay"),
             ("http://localhost:1/x gin", "assay localhost-1-x gin"),
+            ("localhost:1/x gin", "assay localhost-1-x gin"),
         ] {
             assert_eq!(names(selectors).expect(selectors).join(" "), wanted, "{selectors}");
         }
@@ -199,6 +245,30 @@ mod tests {
         let empty = names("gin !lang:go").expect_err("empty");
         assert_eq!(empty.exit(), crate::error::Exit::NothingSelected);
         assert!(names("http://a_b/ http://a-b/").expect_err("one name for two").to_string().contains("too"));
+    }
+
+    #[test]
+    fn a_file_or_a_command_line_is_told_how_it_is_measured() {
+        let folder = tempfile::tempdir().expect("folder");
+        let of = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").expect("file");
+            let is_program = if name == "server" { 0o755 } else { 0o644 };
+            std::fs::set_permissions(&path, Permissions::from_mode(is_program)).expect("permissions");
+            let path = path.display().to_string();
+            (command_for(&path), path)
+        };
+        for (name, runtime) in [("app.js", "node "), ("app.py", "python3 "), ("server", "")] {
+            let (command, path) = of(name);
+            assert_eq!(command, Some(format!("{runtime}{path}")));
+            let told = catalogue().select(std::slice::from_ref(&path)).expect_err(name).to_string();
+            assert!(told.contains(&format!("--cmd '{runtime}{path}'")), "{told}");
+        }
+        assert_eq!(command_for("node app.js").as_deref(), Some("node app.js"));
+        for word in ["nginx", "", " ", "./absent", "last~1"] {
+            assert_eq!(command_for(word), None, "{word}");
+        }
+        assert_eq!((of("contender.toml").0, of("record.json").0), (None, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, CompanionPlace};
 use assay_host::topology::Topology;
-use assay_lab::catalogue::Catalogue;
+use assay_lab::catalogue::{Catalogue, is_url};
 use assay_lab::conformance::{Asked, Inquiry};
 use assay_lab::database::{GivenUrl, Source};
 use assay_lab::{Launch, Scheme, Subject, Upstream, database_of};
@@ -44,7 +44,7 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
 /// The catalogue; an empty one where the user has none and none is needed.
 fn catalogue(arguments: &CheckArguments) -> Result<Catalogue, Failure> {
     let needed = !arguments.workload.is_empty()
-        || arguments.selectors.iter().any(|selector| !selector.contains('/'))
+        || arguments.selectors.iter().any(|selector| !selector.contains('/') && !is_url(selector))
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
     list::open_if(needed, &arguments.places)
 }

@@ -7,7 +7,7 @@ use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, Isolation};
 use assay_host::names;
 use assay_host::topology::Topology;
-use assay_lab::catalogue::{Catalogue, all_exclude, with_defaults};
+use assay_lab::catalogue::{Catalogue, all_exclude, is_url, with_defaults};
 use assay_lab::contender::Tools;
 use assay_lab::database::Source;
 use assay_lab::design;
@@ -146,7 +146,7 @@ fn loads_in_words(loads: usize) -> String {
 fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
     let needed = arguments.experiment.is_some()
         || arguments.workload.iter().any(|name| !is_file(name))
-        || arguments.selectors.iter().any(|s| !s.contains('/'))
+        || arguments.selectors.iter().any(|s| !s.contains('/') && !is_url(s))
         || arguments.upstream
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
     list::open_if(needed, &arguments.places)
@@ -329,7 +329,7 @@ fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
 
 /// Whether the load is a request of the user's own, and not a workload of the catalogue.
 fn asks_for_its_own(arguments: &RunArguments) -> bool {
-    let urls = arguments.selectors.iter().any(|s| s.contains("://"));
+    let urls = arguments.selectors.iter().any(|selector| is_url(selector));
     // What a proxy is asked for, the server behind it answers.
     let commands = !arguments.cmd.is_empty() && !arguments.upstream;
     let own = urls || commands || arguments.path.is_some() || arguments.request.is_given();
