@@ -25,7 +25,7 @@ pub enum Exit {
     ContenderFailed = 10,
     /// A contender answered wrongly.
     WrongAnswer = 11,
-    /// A result is void, and `--strict` was given; or one of several generators of a load was lost.
+    /// A result is void, and `--strict` was given; or one of several generators of a load was lost, or a redline was not found.
     Void = 12,
     /// No contender keeps the objective at any rate.
     OutOfReach = 13,

@@ -5,12 +5,13 @@ use std::time::Duration;
 use assay_model::experiment::Experiment;
 use assay_model::offered::Offered;
 use assay_verdict::allocation::{Further, Means, opening};
+use assay_verdict::course::shortest_trial_s;
 use assay_verdict::outlook::Past;
 
 use crate::plan::RunPlan;
 use crate::schedule::{
     Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
-    predicted_round,
+    predicted_round, searches_alone, within,
 };
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
@@ -41,7 +42,9 @@ impl RunPlan {
         let conformance = predicted_conformance(asked);
         let Some(budget_s) = self.experiment.budget_s.filter(|_| self.takes_turns()) else {
             let round = predicted_round(&self.experiment, &self.parts(), Lives::First);
-            return Prediction { conformance, rounds: self.rounds_that_fit(), round };
+            let rounds = self.rounds_that_fit();
+            let left = self.time_for_a_search().map(|time| time.saturating_sub(conformance) / rounds.max(1));
+            return Prediction { conformance, rounds, round: within(round, left) };
         };
         let left = Duration::from_secs_f64(budget_s).saturating_sub(conformance);
         let rounds = if self.allots() { self.opening(left, past).rounds } else { self.rounds_that_fit() };
@@ -49,19 +52,33 @@ impl RunPlan {
         Prediction { conformance, rounds, round: least.max(left) / rounds.max(1) }
     }
 
-    /// The time without which nothing can be measured: the fewest rounds, with the fewest turns. A search for a redline ends where
-    /// its time does.
+    /// The budget of a run that does nothing but search for redlines: it ends where its time does.
+    fn time_for_a_search(&self) -> Option<Duration> {
+        let budget_s = self.experiment.budget_s.filter(|_| searches_alone(&self.experiment))?;
+        Some(Duration::from_secs_f64(budget_s))
+    }
+
+    /// The time without which nothing can be measured: the fewest rounds, with the fewest turns.
     pub fn least_time(&self) -> Duration {
-        if self.experiment.cells().iter().any(|cell| matches!(cell.offered, Offered::Redline(_))) {
-            return Duration::ZERO;
-        }
         let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let rounds = self.least_rounds();
         predicted_conformance(asked)
             + match self.takes_turns() {
                 true => self.costs(None).of(rounds, MIN_ROTATIONS),
-                false => predicted_round(&self.experiment, &self.parts(), Lives::First) * rounds,
+                false => self.least_round() * rounds,
             }
+    }
+
+    /// Shortest time of a round in one piece: of each search one trial.
+    fn least_round(&self) -> Duration {
+        let mut parts = self.parts();
+        let trials = parts.iter().flatten().filter_map(|cell| match cell.offered {
+            Offered::Redline(slo) => Some(shortest_trial_s(slo)),
+            _ => None,
+        });
+        let trials = Duration::from_secs_f64(trials.sum());
+        parts.iter_mut().for_each(|cells| cells.retain(|cell| !matches!(cell.offered, Offered::Redline(_))));
+        predicted_round(&self.experiment, &parts, Lives::First) + trials
     }
 
     /// Fewest rounds of the run: one alone shows no difference.

@@ -211,9 +211,16 @@ pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Durat
     (fitting as u32).max(least_number(experiment)).min(experiment.rounds)
 }
 
-/// Rounds that are measured whatever they take: from one alone nothing can be shown.
+/// Rounds that are measured whatever they take: from one alone nothing can be shown, but what a search has found.
 pub fn least_number(experiment: &Experiment) -> u32 {
-    experiment.least_rounds.unwrap_or(MIN_ROUNDS).min(experiment.rounds).max(1)
+    let least = if searches_alone(experiment) { 1 } else { MIN_ROUNDS };
+    experiment.least_rounds.unwrap_or(least).min(experiment.rounds).max(1)
+}
+
+/// Whether nothing is asked for but redlines: a search takes as long as it may, and ends with its time.
+pub fn searches_alone(experiment: &Experiment) -> bool {
+    let mut rates = experiment.measures.iter().flat_map(|measure| &measure.rates).peekable();
+    rates.peek().is_some() && rates.all(|offered| matches!(offered, Offered::Redline(_)))
 }
 
 /// Most rounds of a run that looks after each, to be fixed before the first look: those that fit after `before`
@@ -236,6 +243,11 @@ pub fn least_rounds(experiment: &Experiment, pairs: usize) -> u32 {
         (false, 0) => ENOUGH_ROUNDS,
         (false, _) => MIN_ROUNDS,
     }
+}
+
+/// How long what would take `wanted` takes at most, of a budget of which so much is `left`, if there is one.
+pub fn within(wanted: Duration, left: Option<Duration>) -> Duration {
+    left.map_or(wanted, |left| wanted.min(left))
 }
 
 /// Whether a round may begin after `done` rounds took `elapsed` and the next will take `round`.
@@ -299,9 +311,27 @@ mod tests {
         assert!(!allows_another(&bounded, 4, Duration::from_secs(52), round));
         assert!(allows_another(&bounded, 1, Duration::from_secs(500), round));
         assert!(!allows_another(&bounded, 2, Duration::from_secs(500), round));
+        // What is left is told, and is never more than the budget leaves.
+        assert_eq!(within(round * 5, Some(round * 3)), round * 3);
+        assert_eq!((within(round, Some(round * 3)), within(round, None)), (round, round));
         let free = experiment("rounds = 1");
         assert_eq!(affordable_rounds(&free, round, round), 1);
         assert!(!allows_another(&free, 1, Duration::ZERO, round));
+    }
+
+    #[test]
+    fn a_search_takes_no_round_that_its_budget_has_no_time_for() {
+        let rates = "rates = [\"redline:p99<10ms\"]\n";
+        let search: Experiment = toml::from_str(&format!(
+            "name = \"e\"\ncontenders = []\nrounds = 10\nbudget_s = 20.0\n[[measure]]\nworkload = \"w\"\nconnections = [1]\n{rates}"
+        ))
+        .expect("experiment");
+        let round = Duration::from_secs(14);
+        assert!(searches_alone(&search) && !searches_alone(&experiment("rounds = 1")));
+        assert_eq!(affordable_rounds(&search, Duration::ZERO, round), 1);
+        assert!(
+            allows_another(&search, 0, Duration::ZERO, round) && !allows_another(&search, 1, round, round)
+        );
     }
 
     #[test]

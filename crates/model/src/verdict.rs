@@ -310,6 +310,18 @@ pub struct RedlineStanding {
     pub end: RedlineEnd,
 }
 
+impl RedlineStanding {
+    /// Whether the search came to its end.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.end, RedlineEnd::Confirmed | RedlineEnd::AboveHighest | RedlineEnd::BelowLowest)
+    }
+
+    /// Whether something is known of where it lies, confirmed or not.
+    pub fn is_found(&self) -> bool {
+        self.is_settled() || (self.kept_per_second.is_some() && self.missed_per_second.is_some())
+    }
+}
+
 /// How a search for a redline ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -49,6 +49,11 @@ const LEAST_SHARE: f64 = 1e-4;
 /// A rule of the generator that speaks of the server here: a load that cannot be carried is late, not void.
 const CARRIED: Rule = Rule::OfferedLoad;
 
+/// How long a trial of an objective takes at least which it passes, with the load before its windows, in seconds.
+pub fn shortest_trial_s(slo: Slo) -> f64 {
+    first_windows_s(slo) * (1.0 + SETTLE_SHARE) * f64::from(SLICES)
+}
+
 /// A search with what is known of its current trial.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -218,12 +223,17 @@ fn deadline_s(slo: Slo) -> f64 {
     slo.longest.map_or(0.0, |longest| longest.as_secs_f64())
 }
 
+/// Length of the windows that a trial begins with, in seconds.
+fn first_windows_s(slo: Slo) -> f64 {
+    (deadline_s(slo) * DEADLINES).clamp(*SLICE_S.start(), *SLICE_S.end())
+}
+
 fn allowed(slo: Slo) -> f64 {
     slo.allowed_share().max(LEAST_SHARE)
 }
 
 fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
-    let least_s = (deadline_s(slo) * DEADLINES).clamp(*SLICE_S.start(), *SLICE_S.end()) * f64::from(SLICES);
+    let least_s = first_windows_s(slo) * f64::from(SLICES);
     // A tenth less, because a Poisson process may bring fewer than are due on average.
     Judge::new(allowed(slo), (0.9 * least_s * per_second) as u64).ok()
 }

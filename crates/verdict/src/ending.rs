@@ -4,7 +4,7 @@ use assay_model::check::Check;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::{RedlineEnd, RedlineVerdict, Verdict};
+use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict, Verdict};
 
 use super::MAX_ERROR_SHARE;
 
@@ -19,7 +19,7 @@ pub enum Ending {
     ContenderFailed,
     /// A contender answered wrongly.
     WrongAnswer,
-    /// A result is void, and that was not to be tolerated.
+    /// A result is void, and that was not to be tolerated; or the one that was asked for is missing.
     Void,
     /// An objective was searched that no contender keeps at any rate.
     OutOfReach,
@@ -50,7 +50,8 @@ fn is_the_servers(class: ErrorClass) -> bool {
     !matches!(class, AddressExhausted | ClientInternal | UnsentEnd | UnsentNoConnection)
 }
 
-/// How a run ended: what its worst contender did, and with `strict` also whether a number is void.
+/// How a run ended: what its worst contender did, whether a redline was found where one was searched, and with `strict` also whether a
+/// number is void.
 pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     if record.state == State::Interrupted {
         return Ending::Interrupted;
@@ -61,6 +62,7 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
     let wrong = standings()
         .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && check.is_void()));
+    let redlines = || verdict.redlines.iter().flat_map(|cell| &cell.standings);
     let nobody = standings().next().is_none();
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
     let own = record.contenders.iter().filter(|entry| entry.identity.origin == Origin::Command);
@@ -71,11 +73,14 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
         Ending::ContenderFailed
     } else if strict
         && (verdict.trust.iter().any(Check::is_void)
-            || standings().any(|s| s.checks.iter().any(Check::is_void)))
+            || standings().any(|s| s.checks.iter().any(Check::is_void))
+            || redlines().any(|standing| !standing.is_settled()))
     {
         Ending::Void
     } else if is_out_of_reach(&verdict.redlines) {
         Ending::OutOfReach
+    } else if verdict.redlines.iter().any(is_missing) {
+        Ending::Void
     } else {
         Ending::Fine
     }
@@ -90,18 +95,21 @@ fn is_out_of_reach(redlines: &[RedlineVerdict]) -> bool {
     redlines.iter().any(nobody)
 }
 
+/// Whether a search found nobody's redline, not even between which rates one lies. One that did makes it a result like others.
+fn is_missing(verdict: &RedlineVerdict) -> bool {
+    !verdict.standings.iter().any(RedlineStanding::is_found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{little, load_report};
+    use crate::testing::{self, little, load_report};
     use assay_model::check::CheckOutcome;
     use assay_model::experiment::Cell;
-    use assay_model::verdict::RedlineStanding;
 
-    #[test]
-    fn an_objective_is_out_of_reach_when_nobody_keeps_it() {
-        let standing = |contender: &str, end| RedlineStanding {
-            contender: contender.to_owned(),
+    fn standing(end: RedlineEnd) -> RedlineStanding {
+        RedlineStanding {
+            contender: "a".to_owned(),
             kept_per_second: None,
             missed_per_second: Some(16.0),
             median_at_missed_ns: Some(203e6),
@@ -113,11 +121,39 @@ mod tests {
             windows: 2,
             void_windows: 0,
             end,
-        };
+        }
+    }
+
+    fn of_redlines(standings: Vec<RedlineStanding>) -> RedlineVerdict {
         let cell = Cell { offered: "redline:p99<20ms".parse().expect("load"), ..Cell::closed("get", 64) };
+        RedlineVerdict { cell, standings }
+    }
+
+    #[test]
+    fn a_redline_that_was_searched_and_not_found_is_a_missing_answer() {
+        let found = |kept, end| RedlineStanding { kept_per_second: kept, ..standing(end) };
+        let missing = |standings| is_missing(&of_redlines(standings));
+        let unknown = || found(None, RedlineEnd::Unfinished);
+        assert!(missing(vec![]) && missing(vec![unknown(), found(None, RedlineEnd::TooManyVoid)]));
+        assert!(!missing(vec![unknown(), found(Some(12.0), RedlineEnd::Unfinished)]));
+        assert!(!missing(vec![found(Some(12.0), RedlineEnd::Confirmed)]));
+
+        let record = testing::record(&[("a", &[1000.0, 1000.0])]);
+        let ended = |end, kept, strict| {
+            let mut verdict = crate::judge(&record).expect("a verdict");
+            verdict.redlines = vec![of_redlines(vec![found(kept, end)])];
+            ending(&record, &verdict, strict)
+        };
+        assert_eq!(ended(RedlineEnd::Unfinished, None, false), Ending::Void);
+        assert_eq!(ended(RedlineEnd::Unfinished, Some(12.0), false), Ending::Fine);
+        assert_eq!(ended(RedlineEnd::Unfinished, Some(12.0), true), Ending::Void, "not confirmed");
+        assert_eq!(ended(RedlineEnd::BelowLowest, None, false), Ending::OutOfReach);
+    }
+
+    #[test]
+    fn an_objective_is_out_of_reach_when_nobody_keeps_it() {
         let of = |ends: &[RedlineEnd]| {
-            let standings = ends.iter().map(|end| standing("a", *end)).collect();
-            is_out_of_reach(&[RedlineVerdict { cell: cell.clone(), standings }])
+            is_out_of_reach(&[of_redlines(ends.iter().map(|end| standing(*end)).collect())])
         };
         assert!(of(&[RedlineEnd::BelowLowest]) && of(&[RedlineEnd::BelowLowest; 2]));
         assert!(!of(&[RedlineEnd::BelowLowest, RedlineEnd::Confirmed]) && !of(&[RedlineEnd::Unfinished]));

@@ -40,7 +40,9 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
     let of_cell = |run: &&Run| run.cells.iter().any(|window| window.cell == *cell);
     let windows: Vec<&Measurement> =
         runs.iter().flat_map(|run| &run.cells).filter(|window| window.cell == *cell).collect();
-    let course = course_in(evidence, &entry.identity.name, cell).filter(|_| !windows.is_empty())?;
+    let Some(course) = course_in(evidence, &entry.identity.name, cell).filter(|_| !windows.is_empty()) else {
+        return not_begun(entry, cell, &runs);
+    };
     let found = course.so_far();
     let end = match (course.next(), found.end) {
         (Next::Window { .. }, _) | (_, End::TrialsSpent) => RedlineEnd::Unfinished,
@@ -76,6 +78,32 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         windows: count(windows.len()),
         void_windows: count(void),
         end,
+    })
+}
+
+/// A search without a single trial, of somebody who was under load: no window showed a capacity to begin below, or none was left time
+/// for. Who was not under load at all is missing everywhere.
+fn not_begun(entry: &Entry, cell: &Cell, runs: &[&Run]) -> Option<RedlineStanding> {
+    let closed = cell.capacity();
+    let windows: Vec<&Measurement> =
+        runs.iter().flat_map(|run| &run.cells).filter(|window| window.cell == closed).collect();
+    if windows.is_empty() || entry.identity.is_limit() {
+        return None;
+    }
+    let all_are_void = windows.iter().all(|window| !window.void_rules().is_empty());
+    Some(RedlineStanding {
+        contender: entry.identity.name.clone(),
+        kept_per_second: None,
+        missed_per_second: None,
+        median_at_missed_ns: None,
+        fastest_at_missed_ns: None,
+        recovered_per_second: None,
+        share_of_capacity: None,
+        trials: 0,
+        servers: 0,
+        windows: 0,
+        void_windows: 0,
+        end: if all_are_void { RedlineEnd::TooManyVoid } else { RedlineEnd::Unfinished },
     })
 }
 

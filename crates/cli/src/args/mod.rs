@@ -59,7 +59,7 @@ const EXIT_CODES: &str = "Exit codes:
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict), servers that are compared do not answer alike,
-       or one of several generators was lost
+       one of several generators was lost, or a redline was searched and none was found
    13  no contender keeps the objective at any rate (redline)
    20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";

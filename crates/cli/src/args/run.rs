@@ -238,6 +238,9 @@ pub(crate) struct RunArguments {
 /// The rate is doubled and halved until its bounds are 2 % apart, each confirmed on freshly started servers, on the way up and
 /// after an overload. A server given as a URL is not restarted.
 #[derive(Args)]
+#[command(mut_arg("budget", |budget| budget.help(
+    "Longest time of the search, which ends with it, found or not; implies --rounds auto [default: 10m]"
+)))]
 pub(crate) struct RedlineArguments {
     /// What is to be kept: p50, p90, p95, p99, p99.9 or max below a time, or errors below a share
     #[arg(long, value_name = "p99<10ms")]

@@ -213,6 +213,11 @@ fn no_round_of_a_comparison_begins_when_its_budget_is_spent() {
     let commands = ["compare", "--cmd", &old, "--cmd", &new];
     let told = stderr(&lab.assay(&[&commands[..], &length].concat()).assert());
     assert!(told.contains(": 3 rounds, about"), "{told}");
+    // Six of its ten seconds are gone after the first, though the next may take as long.
+    let left =
+        told.lines().find(|line| line.contains("round 1 of ")).and_then(|line| line.rsplit(", ").next());
+    let left = left.and_then(|left| left.strip_suffix(" s left")?.parse::<u32>().ok());
+    assert!(left.is_some_and(|left| left <= 5), "{told}");
     let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
     let record: Record =
         serde_json::from_str(&std::fs::read_to_string(path).expect("record")).expect("record");

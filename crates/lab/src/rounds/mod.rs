@@ -58,7 +58,7 @@ use crate::hosts::session::OwnProgram;
 use crate::log;
 use crate::network::{self, ProvisionedSetting};
 use crate::plan::RunPlan;
-use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
+use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds, within};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
 use crate::subject::Subject;
@@ -336,14 +336,16 @@ impl<'a> Runner<'a> {
         Some(self.began + budget.saturating_sub(self.asking))
     }
 
-    /// How long so many further rounds take, and the long look where they leave time for one.
+    /// How long so many further rounds take, and the long look where they leave time for one; never longer than the rest of the
+    /// budget, because no round is begun that would end behind it.
     fn time_left(&self, rounds: u32) -> Duration {
         let end = self.end_of_budget().map(|end| end.saturating_duration_since(self.stop.time()));
-        match (&self.pacing, end, rounds) {
-            (_, _, 0) => self.length_of_look(),
+        let wanted = match (&self.pacing, end, rounds) {
+            (_, _, 0) => return self.length_of_look(),
             (Some(_), Some(left), _) => left,
             _ => self.round_length * rounds + self.length_of_look(),
-        }
+        };
+        within(wanted, end)
     }
 
     fn rounds_expected(&self) -> u32 {

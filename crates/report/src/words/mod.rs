@@ -40,13 +40,17 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
         return imported::sentences(imported, &verdict.cells);
     }
     let mut sentences = standings::warning(&verdict.trust);
+    let redlines = redline::sentences(record, &verdict.redlines);
+    let (answer, besides) =
+        if redline::are_the_answer(record) { (redlines, Vec::new()) } else { (Vec::new(), redlines) };
+    sentences.extend(answer);
     // Whoever measures on two stacks, or over two protocols, asks what that changes, before who is the fastest on each.
     sentences.extend(stack::sentences(&verdict.stack_cost, &verdict.crossings));
     sentences.extend(cost::sentences(&verdict.protocol_cost));
     sentences.extend(proxy::sentences(verdict));
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
-    sentences.extend(redline::sentences(record, &verdict.redlines));
+    sentences.extend(besides);
     sentences.extend(why::sentences(&verdict.why));
     sentences.extend(standings::missing(record, &verdict.cells, &verdict.trust));
     sentences

@@ -8,18 +8,34 @@ use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
 use super::phrases::count_of;
 use crate::format;
 
+/// Whether a run searches for redlines and nothing else, so that they are its answer.
+pub(super) fn are_the_answer(record: &Record) -> bool {
+    let mut rates = record.experiment.measures.iter().flat_map(|measure| &measure.rates).peekable();
+    rates.peek().is_some() && rates.all(|offered| matches!(offered, Offered::Redline(_)))
+}
+
 /// A sentence for each contender whose redline was searched.
 pub(super) fn sentences(record: &Record, verdicts: &[RedlineVerdict]) -> Vec<String> {
-    let why = |end| match end {
-        RedlineEnd::TooManyVoid => "too many windows in a row were void".to_owned(),
-        _ => too_early(record),
-    };
     let of = |verdict: &RedlineVerdict| {
-        let told =
-            verdict.standings.iter().map(|standing| sentence(&verdict.cell, standing, &why(standing.end)));
+        let told = verdict
+            .standings
+            .iter()
+            .map(|standing| sentence(&verdict.cell, standing, &lack(record, standing)));
         told.collect::<Vec<_>>()
     };
     verdicts.iter().flat_map(of).collect()
+}
+
+/// What kept a search from its end.
+fn lack(record: &Record, standing: &RedlineStanding) -> String {
+    match (standing.end, standing.windows) {
+        (RedlineEnd::TooManyVoid, 0) => {
+            "every window in which its capacity was to be measured is void, and the search begins there"
+                .to_owned()
+        }
+        (RedlineEnd::TooManyVoid, _) => "too many windows in a row were void".to_owned(),
+        _ => too_early(record),
+    }
 }
 
 /// What a search lacked that did not come to its end: servers, of which each round starts one, or time.
@@ -66,6 +82,9 @@ fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
             "The redline of {name} for {slo} lies between {kept} and {missed} requests per second so far, not \
              confirmed: {why} ({at})."
         ),
+        (_, Some(kept), None) => format!(
+            "{name} keeps {slo} at {kept} requests per second, and from where on it misses it was not found: {why} ({at})."
+        ),
         _ => format!("The redline of {name} for {slo} was not found: {why} ({at})."),
     }
 }
@@ -94,7 +113,44 @@ fn recovery(standing: &RedlineStanding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::verdict::Verdict;
     use assay_verdict::testing;
+
+    /// A search in a run all of whose windows, or none, are void.
+    fn searched(is_void: bool) -> (Record, Verdict) {
+        let mut record = testing::record(&[("a", &[1000.0, 1000.0, 1000.0])]);
+        record.experiment.measures[0].rates = vec!["redline:p99<10ms".parse().expect("a load")];
+        record.experiment.until_settled = true;
+        let windows =
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells);
+        windows.for_each(|window| window.machine.steal_share = if is_void { 0.5 } else { 0.0 });
+        let verdict = assay_verdict::judge(&record).expect("a verdict");
+        (record, verdict)
+    }
+
+    #[test]
+    fn a_search_that_found_nothing_is_told_first_and_with_its_reason() {
+        for (is_void, reason) in [(true, "is void"), (false, "give it more time with --budget")] {
+            let (record, verdict) = searched(is_void);
+            let told = crate::words::sentences(&record, &verdict);
+            let at =
+                told.iter().position(|told| told.starts_with("The redline of a for p99<10ms was not found"));
+            let at = at.unwrap_or_else(|| panic!("{told:#?}"));
+            assert!(told[at].contains(reason), "{told:#?}");
+            let standings = told.iter().position(|told| told.starts_with("On hello"));
+            assert!(standings.is_none_or(|standings| at < standings), "{told:#?}");
+        }
+    }
+
+    #[test]
+    fn redlines_are_the_answer_where_nothing_else_was_asked() {
+        let (mut record, _) = searched(false);
+        assert!(are_the_answer(&record));
+        record.experiment.measures[0].rates.push(Offered::Capacity);
+        assert!(!are_the_answer(&record));
+        record.experiment.measures[0].rates.clear();
+        assert!(!are_the_answer(&record));
+    }
 
     #[test]
     fn a_search_without_an_end_says_what_it_lacked() {

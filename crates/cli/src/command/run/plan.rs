@@ -128,18 +128,18 @@ fn afford(mut plan: RunPlan, is_typed: bool) -> Result<RunPlan, Failure> {
         return Ok(plan);
     }
     Err(Failure::usage(format_args!(
-        "--budget {}: {} rounds of {} servers under {} take about {} at least; allow that, or ask for fewer rounds, contenders, \
+        "--budget {}: {} of {} under {} take about {} at least; allow that, or ask for fewer rounds, contenders, \
          workloads or numbers of connections",
         clock(Duration::from_secs_f64(budget_s)),
-        plan.least_rounds(),
-        plan.lives_per_round(),
-        loads_in_words(plan.experiment.cells().len()),
+        counted(plan.least_rounds() as usize, "round"),
+        counted(plan.lives_per_round(), "server"),
+        counted(plan.experiment.cells().len(), "load"),
         clock(least),
     )))
 }
 
-fn loads_in_words(loads: usize) -> String {
-    if loads == 1 { "one load".to_owned() } else { format!("{loads} loads") }
+fn counted(n: usize, noun: &str) -> String {
+    if n == 1 { format!("one {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// The catalogue; an empty one where the user has none and none is needed.
