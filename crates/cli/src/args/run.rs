@@ -99,7 +99,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = value::generators, help_heading = "Load")]
     pub(crate) generators: Option<u32>,
 
-    /// Length of one measured window [default: 1s]
+    /// Length of one measured window. Where a budget says how many turns there are, the longest turn, which slow answers get; and so
+    /// much load in turns the first round has at most [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) duration: Option<Nanos>,
     /// Longest load given to a fresh server until it no longer gets faster [default: 5s]

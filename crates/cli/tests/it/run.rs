@@ -279,5 +279,30 @@ fn a_dry_run_does_nothing_but_tell() {
         .assert()
         .code(0)
         .stdout(contains("reference, first").and(contains("hello at 2")).and(contains("seed        5")));
+    let windows = |length| {
+        let dry = lab.assay(&["run", "first", "--dry-run", "-d", length]).assert().code(0);
+        stdout(&dry).lines().find(|line| line.starts_with("windows")).expect("windows").to_owned()
+    };
+    let wanted = "windows     turns of 0.15 s, up to 10 s where answers are slow; 10 s of them at most in the first round";
+    assert_eq!(windows("10s"), wanted);
+    assert_ne!(windows("10s"), windows("5m"));
     assert!(!lab.runs().exists());
+}
+
+/// What the help says of the budget is what is done, and one that is given is kept.
+#[test]
+fn a_search_for_a_redline_keeps_to_its_budget() {
+    let lab = lab();
+    let told = |more: &[&str]| {
+        let search = [&["redline", "first", "--slo", "p99<20ms"], more].concat();
+        stdout(&lab.assay(&search).assert().code(0))
+    };
+    assert!(told(&["--dry-run"]).contains(", within 10:00 min:"), "{}", told(&["--dry-run"]));
+    let help = told(&["--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[default: 10m]") && !help.contains("[default: 5m"), "{help}");
+    let short = told(&["--dry-run", "--budget", "16s"]);
+    let time = short.lines().find_map(|line| line.strip_prefix("time        about ")).expect("time");
+    let (seconds, bound) = time.split_once(" s, ").expect("seconds");
+    assert!(seconds.parse::<u32>().is_ok_and(|seconds| seconds <= 16), "{short}");
+    assert!(bound.starts_with("within 16 s: "), "{short}");
 }

@@ -19,7 +19,7 @@ use assay_lab::rounds;
 use assay_lab::store::Store;
 
 use assay_lab::{Exit, LabError, RunPlan, Subject};
-use assay_model::experiment::Span;
+use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
@@ -238,7 +238,7 @@ fn windows_in_words(plan: &RunPlan) -> String {
             // Its trials are as long as they need to be.
             (Offered::Redline(_), _) => "trials of a redline".to_owned(),
             _ if experiment.is_turned(&cell) && (plan.allots() || plan.fills_the_budget()) => {
-                format!("turns of {} s", experiment.turn_s)
+                turns_in_words(plan)
             }
             (_, Span::Seconds(seconds))
                 if experiment.is_turned(&cell) && plan.takes_turns() && seconds > experiment.turn_s =>
@@ -259,6 +259,20 @@ fn windows_in_words(plan: &RunPlan) -> String {
         )
     });
     words.join(", ") + &split.unwrap_or_default()
+}
+
+/// Turns whose number follows from the budget: what the length of a window (-d) then bounds.
+fn turns_in_words(plan: &RunPlan) -> String {
+    let Experiment { turn_s, window_s, until_settled, .. } = plan.experiment;
+    let longest = match window_s > turn_s {
+        true => format!(", up to {window_s} s where answers are slow"),
+        false => String::new(),
+    };
+    let first = match plan.allots() && until_settled {
+        true => format!("; {} s of them at most in the first round", window_s.max(turn_s)),
+        false => String::new(),
+    };
+    format!("turns of {turn_s} s{longest}{first}")
 }
 
 /// What bounds the run, if anything.
