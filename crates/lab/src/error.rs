@@ -176,7 +176,7 @@ pub enum LabError {
     #[error(transparent)]
     Link(#[from] assay_link::LinkError),
     /// No such run.
-    #[error("there is no run `{wanted}` in {}; {hint}; `assay list runs` shows all", runs.display())]
+    #[error("there is no run `{wanted}` in {}; {hint}", runs.display())]
     UnknownRun {
         /// What was asked for.
         wanted: String,

@@ -43,18 +43,26 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// What to tell somebody who asked for `name` when only `known` exist.
 pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    hint_beside(name, known, None)
+}
+
+/// What [`hint`] tells; many names are not told where a command `lists` them.
+pub(crate) fn hint_beside<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    lists: Option<&str>,
+) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
     known.sort_unstable();
     known.dedup();
     let near = nearest(name, &known);
     if !near.is_empty() {
-        format!("did you mean {}?", near.join(" or "))
-    } else if known.is_empty() {
-        "there is none at all".to_owned()
-    } else if known.len() <= MAX_LISTED {
-        format!("known are {}", known.join(", "))
-    } else {
-        format!("{} are known: `assay list` shows them", known.len())
+        return format!("did you mean {}?", near.join(" or "));
+    }
+    match lists.filter(|_| known.len() > MAX_LISTED) {
+        Some(command) => format!("{} are known: `{command}` shows them", known.len()),
+        None if known.is_empty() => "there is none at all".to_owned(),
+        None => format!("known are {}", known.join(", ")),
     }
 }
 
@@ -93,6 +101,11 @@ mod tests {
         assert_eq!(hint("http", known), "did you mean net-http?");
         assert_eq!(hint("apache", known), "known are gin, net-http, nginx, node");
         assert_eq!(hint("x", []), "there is none at all");
+        let many: Vec<String> = (0..13).map(|n| format!("2026-11-{n:02}")).collect();
+        let many = || many.iter().map(String::as_str);
+        let listed = hint_beside("nosuch", many(), Some("assay list runs --all"));
+        assert_eq!(listed, "13 are known: `assay list runs --all` shows them");
+        assert!(hint("nosuch", many()).ends_with("2026-11-11, 2026-11-12"), "nothing else shows them");
     }
 
     #[test]

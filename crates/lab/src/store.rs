@@ -17,10 +17,12 @@ use jiff::tz::TimeZone;
 use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 
-use crate::catalogue::hint;
+use crate::catalogue::hint_beside;
 use crate::error::LabError;
 
 const RECORD_FILE: &str = "record.json";
+/// The command that lists them.
+const LISTS: &str = "assay list runs --all";
 /// Longest record that is read: hundreds of times what a long run of many contenders leaves.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// What passes by during a run.
@@ -111,8 +113,11 @@ impl Store {
     /// [`LabError::UnknownRun`] with the nearest names.
     pub fn resolve(&self, wanted: &str) -> Result<PathBuf, LabError> {
         let ids = self.ids();
-        let unknown =
-            |hint: String| LabError::UnknownRun { wanted: wanted.to_owned(), runs: self.root.clone(), hint };
+        let unknown = |hint: String| {
+            let is_told = ids.is_empty() || hint.contains(LISTS);
+            let hint = if is_told { hint } else { format!("{hint}; `{LISTS}` shows all") };
+            LabError::UnknownRun { wanted: wanted.to_owned(), runs: self.root.clone(), hint }
+        };
         if let Some(back) = back_from_last(wanted) {
             let found = ids.len().checked_sub(back + 1).and_then(|index| ids.get(index));
             let found = found.ok_or_else(|| unknown(format!("it holds {} runs", ids.len())))?;
@@ -127,7 +132,7 @@ impl Store {
         let mut beginning = ids.iter().filter(|id| id.starts_with(wanted));
         match (beginning.next(), beginning.next()) {
             (Some(only), None) => Ok(self.root.join(only).join(RECORD_FILE)),
-            _ => Err(unknown(hint(wanted, ids.iter().map(String::as_str)))),
+            _ => Err(unknown(hint_beside(wanted, ids.iter().map(String::as_str), Some(LISTS)))),
         }
     }
 

@@ -62,8 +62,11 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     })
 }
 
-/// An amount of memory: `512MiB`, `2GiB`, `800M`, `1000000`.
+/// An amount of memory: `512MiB`, `2GiB`, `800M`. A number alone could mean any of these.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    if text.parse::<f64>().is_ok_and(|number| number >= 1.0 && number.is_finite()) {
+        return Err(format!("{text} what? Write {text}MiB or {text}GiB"));
+    }
     let binary = |(unit, power): (&str, i32)| {
         Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * 1024_f64.powi(power))
     };
@@ -114,7 +117,8 @@ mod tests {
     #[test]
     fn amounts_of_memory() {
         assert_eq!((bytes("512MiB"), bytes("2GiB"), bytes("0.5KiB")), (Ok(512 << 20), Ok(2 << 30), Ok(512)));
-        assert_eq!((bytes("800M"), bytes("1000")), (Ok(800_000_000), Ok(1000)));
+        assert_eq!((bytes("800M"), bytes("2k")), (Ok(800_000_000), Ok(2000)));
+        assert_eq!(bytes("512"), Err("512 what? Write 512MiB or 512GiB".to_owned()));
         assert!(["0", "-1MiB", "MiB", "", "much", "nan"].iter().all(|bad| bytes(bad).is_err()));
     }
 

@@ -24,6 +24,7 @@ const CASES: &[Case] = &[
     (&["run", "good", "-c", "0"], 2, &["`0`", "for example 64"]),
     (&["run", "good", "-d", "5 parsecs"], 2, &["parsecs", "500ms, 10s or 2m"]),
     (&["run", "good", "-d", "5"], 2, &["5 what? Write 5ms or 5s"]),
+    (&["run", "good", "--memory", "512"], 2, &["512 what? Write 512MiB or 512GiB"]),
     (&["redline", "good", "--slo", "p99<20"], 2, &["20 what? Write p99<20ms or p99<20s"]),
     (&["run", "good", "--rounds", "0"], 2, &["0 rounds", "write 1 to"]),
     (&["run", "good", "--rounds", "some"], 2, &["neither auto nor a number"]),

@@ -115,7 +115,7 @@ fn runs_are_listed_with_what_came_out() {
     assert_eq!(lines[2], "  nice");
     let runs: serde_json::Value = serde_json::from_str(&stdout(&list(&["--json"]))).expect("json");
     assert_eq!((&runs[0]["id"], &runs[0]["contenders"][0]), (&id.as_str().into(), &"nice".into()));
-    lab.assay(&["show", "nosuch"]).assert().code(2).stderr(contains("`assay list runs` shows all"));
+    lab.assay(&["show", "nosuch"]).assert().code(2).stderr(contains("`assay list runs --all` shows all"));
     let names = stdout(&lab.assay(&["list", "--json"]).assert().code(0));
     assert!(names.contains("\"name\": \"nice\""), "{names}");
 }

@@ -20,7 +20,7 @@ pub use lab::read_lab;
 pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;
-pub(crate) use crate::names::{hint, is_name};
+pub(crate) use crate::names::{hint, hint_beside, is_name};
 use crate::subject::Subject;
 pub(crate) use check::fault_of_experiment;
 use file::Source;
@@ -216,7 +216,13 @@ pub(crate) fn unknown<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> LabError {
-    LabError::UnknownName { what, name: name.to_owned(), hint: hint(name, known) }
+    let lists = match what {
+        "workload" => "assay list workloads",
+        "experiment" => "assay list experiments",
+        "rule" => "assay list rules",
+        _ => "assay list",
+    };
+    LabError::UnknownName { what, name: name.to_owned(), hint: hint_beside(name, known, Some(lists)) }
 }
 
 fn read_all<T: check::Checked>(
