@@ -49,11 +49,23 @@ fn sum(one: &E, other: &E) -> Option<E> {
             E::BusiestThread { busy_share: a.max(b) }
         }
         (
-            E::ThreadWaited { waiting_share: a, involuntary_switches: m, beside_database, beside_upstream },
+            E::ThreadWaited {
+                waiting_share: a,
+                involuntary_switches: m,
+                beside_database,
+                beside_upstream,
+                beside_server,
+            },
             E::ThreadWaited { waiting_share: b, involuntary_switches: n, .. },
         ) => {
             let (waiting_share, involuntary_switches) = (a.max(b), m + n);
-            E::ThreadWaited { waiting_share, involuntary_switches, beside_database, beside_upstream }
+            E::ThreadWaited {
+                waiting_share,
+                involuntary_switches,
+                beside_database,
+                beside_upstream,
+                beside_server,
+            }
         }
         (E::Failures { ok: a, errors: m }, E::Failures { ok: b, errors: n }) => {
             E::Failures { ok: a + b, errors: added(m, &n) }
@@ -70,9 +82,7 @@ fn sum(one: &E, other: &E) -> Option<E> {
 
 fn sum_of_rest(one: E, other: &E) -> Option<E> {
     Some(match (one, other.clone()) {
-        (E::InFlight { mean: a, wanted: m }, E::InFlight { mean: b, wanted: n }) => {
-            E::InFlight { mean: a + b, wanted: m + n }
-        }
+        (E::InFlight(one), E::InFlight(other)) => E::InFlight(one.plus(other)),
         (E::WindowLength { responses: a, mean_ns: m }, E::WindowLength { responses: b, mean_ns: n }) => {
             E::WindowLength { responses: a.min(b), mean_ns: m.max(n) }
         }

@@ -26,6 +26,7 @@ pub mod group;
 pub mod isolation;
 pub mod limits;
 pub mod listener;
+pub mod lives;
 pub mod memory;
 pub mod names;
 pub mod probe;

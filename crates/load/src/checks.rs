@@ -3,7 +3,7 @@
 
 use assay_fleet::{Late, lag};
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::{Evidence as Found, InFlight};
 use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -33,6 +33,10 @@ const KEPT_BACK: f64 = 0.05;
 
 /// Fewer requests than this are no other number in flight: of one or two connections the generator always keeps back a part.
 const KEPT_BACK_FLOOR: f64 = 1.0;
+
+/// Share of the requests that may need a connection of their own without a word: while one is made nothing is in flight on it, and
+/// that is no matter of the generator's speed.
+const REOPENED: f64 = 0.05;
 
 /// A window is at least so many times as long as a response takes on average: else its throughput is as much a matter of where its
 /// ends cut as of the server's speed.
@@ -86,7 +90,8 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
     if evidence.is_open {
         checks.extend([send_lag(evidence), offered_load(evidence)]);
     }
-    checks.extend(evidence.in_flight_wanted.map(|wanted| in_flight(evidence, wanted)));
+    let wanted = evidence.in_flight_wanted.filter(|_| are_connections_kept(evidence));
+    checks.extend(wanted.map(|wanted| in_flight(evidence, wanted)));
     checks.extend(evidence.shortest.and_then(|shortest| window_length(evidence, shortest)));
     checks.extend([
         littles_law(evidence),
@@ -125,6 +130,7 @@ fn disturbance(evidence: &Evidence<'_>) -> Check {
         involuntary_switches: evidence.involuntary_switches,
         beside_database: false,
         beside_upstream: false,
+        beside_server: None,
     };
     let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
     check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen)
@@ -161,18 +167,30 @@ fn send_lag(evidence: &Evidence<'_>) -> Check {
     check(Rule::SendLag, is_unknown, CheckOutcome::Warn, seen)
 }
 
+/// Whether requests went one after another on the connections that were asked for. Where a server closes them, or requests fail, what
+/// is in flight is a matter of how long it takes to connect again.
+fn are_connections_kept(evidence: &Evidence<'_>) -> bool {
+    let total = &evidence.recorder.total;
+    let reopened = evidence.opened.saturating_sub(u64::from(evidence.connections)) as f64;
+    total.failed() == 0 && reopened <= REOPENED * total.ok as f64
+}
+
 /// Whether a closed loop had in flight what it is said to have. What the generator takes between an answer and the next
 /// request is missing, and then the times are those at fewer in flight.
 fn in_flight(evidence: &Evidence<'_>, wanted: f64) -> Check {
     let mean = evidence.mean_in_flight.unwrap_or(0.0);
     let is_short = wanted - mean > (wanted * KEPT_BACK).max(KEPT_BACK_FLOOR);
-    check(Rule::InFlight, is_short, CheckOutcome::Warn, Found::InFlight { mean, wanted })
+    let greatest = |shares: &[f64]| Some(shares.iter().copied().fold(0.0, f64::max));
+    let (busy_share, waiting_share) = (greatest(evidence.busy_shares), greatest(evidence.waiting_shares));
+    let seen = Found::InFlight(InFlight { mean, wanted, busy_share, waiting_share });
+    check(Rule::InFlight, is_short, CheckOutcome::Warn, seen)
 }
 
-/// Whether a window is many times as long as a response, those included that were given up. Absent where nothing was sent.
+/// Whether a window is many times as long as a response, wrong ones and those that were given up included. Absent where nothing was sent.
 fn window_length(evidence: &Evidence<'_>, shortest: Nanos) -> Option<Check> {
     let times = &evidence.recorder.times;
     let mut all = times.service.clone();
+    all.merge(&times.wrong);
     all.merge(&times.censored);
     let (mean, length) = (all.mean()?, shortest.0 as f64);
     let seen = Found::WindowLength { responses: length / mean.max(1.0), mean_ns: Nanos(mean as u64) };
@@ -423,6 +441,18 @@ mod tests {
             };
             outcome(&all(&of), Rule::InFlight)
         };
+        let reopened = Evidence {
+            mean_in_flight: Some(0.1),
+            in_flight_wanted: Some(64.0),
+            opened: 700,
+            ..evidence(false, &recorder, &[0.1])
+        };
+        assert!(
+            all(&reopened).iter().all(|check| check.rule != Rule::InFlight),
+            "it is a matter of connecting"
+        );
+        let seldom = Evidence { opened: 30, ..reopened };
+        assert_eq!(outcome(&all(&seldom), Rule::InFlight), CheckOutcome::Warn);
         assert_eq!((told(61.0, 64.0), told(60.5, 64.0)), (CheckOutcome::Pass, CheckOutcome::Warn));
         assert_eq!(
             (told(0.8, 1.0), told(7.1, 8.0), told(6.9, 8.0)),
@@ -440,6 +470,27 @@ mod tests {
         }
         let counted = Evidence { shortest: None, ..evidence(false, &recorder, &[0.1]) };
         assert!(all(&counted).iter().all(|check| check.rule != Rule::WindowLength));
+    }
+
+    /// Of some answers that are wrong in no time and one that never came, the latter alone is no typical response.
+    #[test]
+    fn wrong_answers_are_responses_and_failures_set_no_number_in_flight() {
+        let mut recorder = recorder(false);
+        let ends = |from: u64, to: u64| (Flight { sent: Nanos(from), ..Flight::default() }, Nanos(to));
+        let all_ends = (0..500).map(|n| ends(n * 1000, n * 1000 + 100));
+        for (flight, end) in all_ends {
+            recorder.sent(flight.sent);
+            recorder.failed(&flight, ErrorClass::UnexpectedStatus, end);
+        }
+        let (flight, end) = ends(500_000, 5_500_000);
+        recorder.sent(flight.sent);
+        recorder.failed(&flight, ErrorClass::HeadTimeout, end);
+        assert_eq!((recorder.times.wrong.count(), recorder.times.censored.count()), (500, 1));
+        let checks = all(&evidence(false, &recorder, &[0.1]));
+        let found = checks.iter().find(|check| check.rule == Rule::WindowLength).expect("told");
+        let Found::WindowLength { mean_ns, .. } = found.evidence else { panic!("{found:?}") };
+        assert!((9_000..11_000).contains(&mean_ns.0) && found.outcome == CheckOutcome::Pass, "{found:?}");
+        assert!(checks.iter().all(|check| check.rule != Rule::InFlight), "{checks:?}");
     }
 
     #[test]

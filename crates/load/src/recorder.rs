@@ -57,6 +57,8 @@ pub(crate) struct Times {
     pub(crate) ttfb: Histogram,
     pub(crate) connect: Histogram,
     pub(crate) failed: Histogram,
+    /// Of those that failed, the ones that came to an end: all but what is in `censored` too.
+    pub(crate) wrong: Histogram,
     /// From the intended time on, of requests that were given up without an answer: a lower bound each.
     pub(crate) censored: Histogram,
 }
@@ -146,6 +148,8 @@ impl Recorder {
             self.times.failed.record((now - flight.sent).0);
             if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout) {
                 self.times.censored.record((now - self.began(flight)).0);
+            } else {
+                self.times.wrong.record((now - flight.sent).0);
             }
             if let Some(waits) = &mut self.waits {
                 waits.record(flight);
@@ -200,6 +204,7 @@ impl Recorder {
         self.times.ttfb.merge(&other.times.ttfb);
         self.times.connect.merge(&other.times.connect);
         self.times.failed.merge(&other.times.failed);
+        self.times.wrong.merge(&other.times.wrong);
         self.times.censored.merge(&other.times.censored);
         if let (Some(mine), Some(theirs)) = (&mut self.waits, &other.waits) {
             mine.response.merge(&theirs.response);

@@ -4,7 +4,10 @@ mod ages;
 mod answers;
 mod bottleneck;
 mod differences;
+mod ended;
 mod generators;
+mod in_flight;
+mod neighbour;
 mod part;
 mod withheld;
 
@@ -25,7 +28,10 @@ pub use ages::Ages;
 pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
 pub use differences::{Difference, Foreign};
+pub use ended::ServerEnded;
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
+pub use in_flight::InFlight;
+pub use neighbour::Neighbour;
 pub use part::Part;
 pub use withheld::Withheld;
 pub(crate) use withheld::with_sentences;
@@ -61,6 +67,9 @@ pub enum Evidence {
         /// Whether the upstream of a proxy had.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         beside_upstream: bool,
+        /// The server, where it may run on these CPUs too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        beside_server: Option<Neighbour>,
     },
     /// Requests that ended in a window.
     Failures {
@@ -109,12 +118,9 @@ pub enum Evidence {
         given_up: u64,
     },
     /// What a closed loop had in flight.
-    InFlight {
-        /// On average.
-        mean: f64,
-        /// What was asked for.
-        wanted: f64,
-    },
+    InFlight(InFlight),
+    /// A server that ended while it was measured.
+    ServerEnded(ServerEnded),
     /// How long a window was beside the responses in it.
     WindowLength {
         /// Responses that would fit into it one after another.
@@ -255,6 +261,9 @@ pub enum Evidence {
         /// Whether only the generator objects.
         #[serde(default)]
         only_own: bool,
+        /// A server that may run on these CPUs too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        beside_server: Option<Neighbour>,
     },
     /// What the kernel's TCP counted.
     Tcp {

@@ -495,7 +495,8 @@ impl Measurement {
         let delay = generator.run_delay_ns.map_or(generator.involuntary_switches * SLICE_NS, |delay| delay.0);
         let threads = self.load.thread_busy_shares.len().max(1) as f64;
         let delay = delay.saturating_sub(self.beside_generator().map(|usage| usage.cpu_ns().0).sum());
-        delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)
+        // The kernel counts a wait when it ends, so one that began before the window may seem to exceed it.
+        (delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)).min(1.0)
     }
 
     /// Right answers over the span in which those who served were watched: what comes before the first turn counts in the books

@@ -128,6 +128,8 @@ rules! {
     /// Requests leave when they are due. It voids no window: both ends of a response time are recorded, and a percentile at
     /// which they differ is not told.
     SendLag => "send-lag",
+    /// A server lives to the end of a measurement.
+    ServerEnded => "server-ended",
     /// No retransmission timer of the server's own stack runs out where nothing is lost.
     ServerRetransmissions => "server-retransmissions",
     /// A server that somebody else started is not on the generator's CPUs.

@@ -36,7 +36,7 @@ fn in_one(disturbed: &[Broken<'_>]) -> Warning {
         also: also.collect(),
         outcome: gravest.outcome,
         evidence: words::disturbed(&checks),
-        remedy: Some(words::remedy_of_disturbance(&checks).to_owned()),
+        remedy: Some(words::remedy_of_disturbance(&checks)),
         places: Vec::new(),
     }
 }
@@ -78,6 +78,7 @@ mod tests {
             turns: Some(Part::new(60, 66)),
             own: own.map(Box::new),
             only_own: false,
+            beside_server: None,
         };
         Check::objection(Rule::GeneratorDisturbed, CheckOutcome::Warn, evidence)
     }
@@ -132,6 +133,7 @@ mod tests {
             involuntary_switches: 9,
             beside_database: true,
             beside_upstream: false,
+            beside_server: None,
         };
         let others = taken(Rule::OtherPrograms, CheckOutcome::Warn, 1);
         let told = told(&[waited(Some(beside)), others]);

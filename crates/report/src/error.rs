@@ -8,6 +8,9 @@ pub enum ReportError {
     /// A histogram of the record cannot be read.
     #[error(transparent)]
     Unreadable(#[from] assay_verdict::Unreadable),
+    /// A histogram of a load cannot be read.
+    #[error("a histogram of the load cannot be read: {0}")]
+    Histogram(#[from] assay_stats::StatsError),
     /// The data cannot be written as JSON.
     #[error("the report's data cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -14,6 +14,7 @@
 //! | for whom | module |
 //! |---|---|
 //! | a person at a terminal | [`terminal`] |
+//! | whoever drove one URL | [`load`] |
 //! | a person with a browser | [`html`], its data [`page`], its source `report-ui/` |
 //! | a person with many runs | [`listing`], [`index`] |
 //! | a pull request, a spreadsheet, a program | [`export`] |
@@ -33,6 +34,7 @@ pub mod format;
 pub mod html;
 pub mod index;
 pub mod listing;
+pub mod load;
 pub mod notes;
 pub mod outlook;
 pub mod page;

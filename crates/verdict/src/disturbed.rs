@@ -2,15 +2,15 @@
 //! threads together, the generator that of its longest-waiting one.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Neighbour, Part};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 
 use super::NOTICEABLE_SHARE;
 
 /// What both witnesses say of these windows. The outcome is `Warn` where some objects: single windows become void by
-/// [`Measurement::void_rules`]; a caller knows what it means when all are.
-pub(crate) fn check(windows: &[&Measurement]) -> Check {
+/// [`Measurement::void_rules`]; a caller knows what it means when all are, and who shares the generator's CPUs.
+pub(crate) fn check(windows: &[&Measurement], beside_server: Option<Neighbour>) -> Check {
     let share = windows.iter().map(|window| window.generator_delay_share()).fold(0.0, f64::max);
     let noticeable = windows.iter().filter(|window| is_disturbed(window)).count();
     let own = windows.iter().filter_map(|window| own_word(window));
@@ -22,6 +22,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
         turns: void_turns(windows, Rule::GeneratorDisturbed),
         own: own.map(|check| Box::new(check.evidence.clone())),
         only_own: own.is_some() && share <= NOTICEABLE_SHARE,
+        beside_server,
     };
     let outcome = if noticeable == 0 { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Check { rule: Rule::GeneratorDisturbed, outcome, evidence }

@@ -27,13 +27,15 @@ pub enum Ending {
     Regression,
 }
 
-/// How a single measurement ended, by the rules of a run: wrong when more than one request in a thousand failed for a reason of the
+/// How a single measurement ended, by the rules of a run: a failed contender when the server ended meanwhile; wrong when more than one request in a thousand failed for a reason of the
 /// server's; void when one of several generators was lost, so that the load was never made, and with `strict` when any rule says so.
 pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
     let errors = report.books.errors.iter().filter(|(class, _)| is_the_servers(**class));
     let failed: u64 = errors.map(|(_, count)| count).sum();
     let all = report.books.ok + failed;
-    if failed as f64 > MAX_ERROR_SHARE * all as f64 {
+    if report.checks.iter().any(|check| check.rule == Rule::ServerEnded && check.is_void()) {
+        Ending::ContenderFailed
+    } else if failed as f64 > MAX_ERROR_SHARE * all as f64 {
         Ending::WrongAnswer
     } else if (strict && report.checks.iter().any(Check::is_void))
         || report.generators.iter().any(|share| share.lost.is_some())
@@ -105,6 +107,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, little, load_report};
     use assay_model::check::CheckOutcome;
+    use assay_model::evidence::{Evidence, ServerEnded};
     use assay_model::experiment::Cell;
 
     fn standing(end: RedlineEnd) -> RedlineStanding {
@@ -170,6 +173,11 @@ mod tests {
         assert_eq!(with(ErrorClass::HeadTimeout, 11), Ending::WrongAnswer);
         assert_eq!(with(ErrorClass::HeadTimeout, 10), Ending::Fine);
         assert_eq!(with(ErrorClass::UnsentEnd, 1000), Ending::Fine, "the generator's own");
+        let mut ended = load_report(64, 10_000.0);
+        ended.books.errors.insert(ErrorClass::ConnectRefused, 1000);
+        let evidence = Evidence::ServerEnded(ServerEnded::default());
+        ended.checks.push(Check::objection(Rule::ServerEnded, CheckOutcome::Void, evidence));
+        assert_eq!(ending_of_load(&ended, false), Ending::ContenderFailed);
         let mut void = load_report(64, 10_000.0);
         void.checks.push(little(CheckOutcome::Void));
         assert_eq!((ending_of_load(&void, true), ending_of_load(&void, false)), (Ending::Void, Ending::Fine));

@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Neighbour, Part};
 use assay_model::record::{Entry, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::running::Running;
@@ -17,6 +17,15 @@ pub(crate) fn checks(record: &Record) -> Vec<Check> {
         .iter()
         .filter_map(|entry| Some(check(entry, entry.running.as_ref()?, &generator)))
         .collect()
+}
+
+/// The first of these that may run where the generator does.
+pub(crate) fn neighbour<'r>(
+    record: &Record,
+    entries: impl IntoIterator<Item = &'r Entry>,
+) -> Option<Neighbour> {
+    let generator = record.isolation.generator_cpus.parse::<CpuSet>().ok()?;
+    entries.into_iter().find_map(|entry| Neighbour::of(entry.running.as_ref()?, &generator))
 }
 
 fn check(entry: &Entry, running: &Running, generator: &CpuSet) -> Check {
@@ -59,6 +68,7 @@ pub(crate) fn lost_cpu_time(sample: &Sample<'_>) -> Option<Check> {
 mod tests {
     use super::*;
     use crate::testing::{judged, record};
+    use assay_model::units::Nanos;
     use assay_model::usage::Usage;
     use assay_model::verdict::Standing;
 
@@ -112,6 +122,24 @@ mod tests {
         let (found, anywhere) = (on("1"), on("0-1"));
         assert!(anywhere.outcome == CheckOutcome::Warn && shared(&anywhere) == "0", "{anywhere:?}");
         assert!(found.outcome == CheckOutcome::Pass && shared(&found).is_empty(), "{found:?}");
+        let waits = |cpus: &str| {
+            let mut record = spoilt(|window| {
+                window.load.generator.run_delay_ns = Some(Nanos(window.load.window_ns.0 * 2));
+            });
+            let (program, cpus) = ("nginx".to_owned(), cpus.to_owned());
+            record.contenders[1].running =
+                Some(Running::Found { program, pids: vec![12], processes: 3, cpus });
+            let waited = |check: &Check| match &check.evidence {
+                Evidence::GeneratorWaited { share, beside_server, .. } => {
+                    assert!(*share <= 1.0, "{share}");
+                    Some(beside_server.as_ref().map(|server| server.pid))
+                }
+                _ => None,
+            };
+            let row = standing(&record).checks.iter().find_map(waited);
+            (judged(&record).trust.iter().find_map(waited).flatten(), row.flatten())
+        };
+        assert_eq!((waits("0-1"), waits("1")), ((Some(12), Some(12)), (None, None)));
         let unseen = with(Running::Unseen { why: "it hides".to_owned() });
         assert!(unseen.outcome == CheckOutcome::Warn && shared(&unseen).is_empty(), "{unseen:?}");
     }

@@ -54,7 +54,6 @@ impl<'a, 'r> Beside<'a, 'r> {
 pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, '_>) -> Standing {
     let Limit { by: limited_by, because } = limit::limit(record, sample, beside.wider);
     let headroom = headroom::headroom(sample, beside.limit);
-    let measured: Vec<&Measurement> = sample.measured().collect();
     let own = [
         errors(sample),
         answered_by_itself(sample),
@@ -62,7 +61,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         deaths(sample),
         saturation(sample, limited_by, &because),
         headroom::check(sample, headroom),
-        Some(disturbed::check(&measured)).filter(|check| check.outcome != CheckOutcome::Pass),
+        disturbed_generator(record, sample),
         tcp(sample),
         link_overflow(sample),
         tls_otherwise(record, sample),
@@ -112,6 +111,13 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         checks,
         withheld,
     }
+}
+
+/// Whether the generator had to wait for its CPUs, perhaps for the server itself.
+fn disturbed_generator(record: &Record, sample: &Sample<'_>) -> Option<Check> {
+    let measured: Vec<&Measurement> = sample.measured().collect();
+    let check = disturbed::check(&measured, running::neighbour(record, [sample.entry]));
+    (check.outcome != CheckOutcome::Pass).then_some(check)
 }
 
 /// Each life that was measured, with its window.

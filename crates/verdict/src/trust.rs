@@ -42,7 +42,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Op
             little(&windows),
             steal(&windows),
             other_programs(&windows),
-            generator_disturbed(&windows),
+            generator_disturbed(record, &windows),
         ]);
         checks.extend(answers::like_answers(record));
         checks.extend(tcp_check(windows.iter().copied()));
@@ -143,9 +143,9 @@ fn other_programs(windows: &[&Measurement]) -> Check {
 }
 
 /// The worst window speaks. When all are void, so is the run.
-fn generator_disturbed(windows: &[&Measurement]) -> Check {
+fn generator_disturbed(record: &Record, windows: &[&Measurement]) -> Check {
     let all_void = are_all_void(windows, Rule::GeneratorDisturbed);
-    let check = disturbed::check(windows);
+    let check = disturbed::check(windows, super::running::neighbour(record, &record.contenders));
     let outcome = if all_void { CheckOutcome::Void } else { check.outcome };
     Check { outcome, ..check }
 }

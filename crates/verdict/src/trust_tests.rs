@@ -90,6 +90,7 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
             window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
             let evidence = Evidence::ThreadWaited {
                 beside_upstream: false,
+                beside_server: None,
                 waiting_share: 0.2,
                 involuntary_switches: 9,
                 beside_database: false,

@@ -96,9 +96,12 @@ pub(crate) struct LoadArguments {
     /// How bodies of 16 KiB and more are checked against the expected one
     #[arg(long, value_enum, value_name = "HOW", default_value = "full", help_heading = "Request")]
     pub(crate) check: CheckName,
-    /// File with a workload (TOML or JSON) instead of a single request
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
+    /// Workload of the catalogue, or a file (./mine.toml) with one of your own, instead of a single request
+    #[arg(short, long, value_name = "NAME|FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
+    /// Folder that holds workloads/ [default: as for `run`]
+    #[arg(long, value_name = "DIR", env = "ASSAY_CATALOGUE", help_heading = "Request")]
+    pub(crate) catalogue: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) socket: SocketArguments,

@@ -56,7 +56,7 @@ const EXIT_CODES: &str = "Exit codes:
     2  wrong usage, or a file that cannot be understood
     3  nothing selected
     4  the machine does not allow what was asked, or is unfit (doctor)
-   10  a contender could not be built, did not start, or died
+   10  a contender could not be built, did not start, or died; under `load`: the server ended
    11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict), servers that are compared do not answer alike,
        one of several generators was lost, or a redline was searched and none was found

@@ -97,6 +97,18 @@ fn a_workload_is_read_from_toml() {
     let lab = Lab::new();
     let (_server, url) = Running::serve(&lab);
     load(&lab, &url, &["--workload", "workloads/hello.toml"]).code(0).stdout(contains("0 failed"));
+    load(&lab, &url, &["-w", "hello"])
+        .code(0)
+        .stdout(contains("load        hello at http://").and(contains("0 failed")));
+    load(&lab, &url, &["-w", "helo"]).code(2).stderr(contains("did you mean hello?"));
+    // What the file leaves open is learnt, as by a run; what does something is not asked twice.
+    lab.write(
+        "mine.toml",
+        "name = \"mine\"\nabout = \"\"\n[[request]]\npath = \"/\"\n[[request]]\npath = \"/\"\nmethod = \"POST\"\n\
+         [[request]]\npath = \"/json\"\n",
+    );
+    let learnt = report(&load(&lab, &url, &["-w", "./mine.toml", "--json"])).learnt;
+    assert_eq!(learnt.iter().map(|learnt| learnt.request).collect::<Vec<_>>(), [0, 2], "{learnt:?}");
     lab.write("wrong.toml", "name = \"x\"\nabout = 3\n");
     load(&lab, &url, &["--workload", "wrong.toml"])
         .code(2)

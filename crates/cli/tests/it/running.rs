@@ -7,6 +7,7 @@ use assay_model::rule::Rule;
 use assay_model::running::Running as Whereabouts;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use rustix::process::Signal;
 
 use crate::support::{Lab, Running, stdout, windows};
 
@@ -46,6 +47,25 @@ fn a_url_of_this_machine_is_measured_as_a_server_of_our_own() {
     let named = trust.iter().find(|check| check.rule == Rule::RunningServer).expect("named");
     let sentence = assay_report::words::evidence(named);
     assert!(sentence.ends_with("in all), which may run on CPUs 0"), "{sentence}");
+}
+
+#[test]
+fn a_server_that_is_killed_during_a_load_is_named_and_nothing_is_said_of_its_speed() {
+    let lab = Lab::new();
+    let (mut server, url) = Running::serve(&lab);
+    let endless = ["load", &url, "-d", "10m", "-c", "2", "--expect-body", "hello", "--progress", "plain"];
+    let mut load = Running::start(lab.command(&endless));
+    load.wait_for("/s in the last second");
+    server.signal(Signal::KILL);
+    let (status, out) = load.end();
+    assert_eq!(status.code(), Some(10), "{out}\n{}", load.said);
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = format!("void the server, assay (process {}), ended after ", server.pid());
+    assert!(out.contains(&named), "{named}:\n{out}");
+    for words in ["throughput", "p50", "slower side", "caution"] {
+        assert!(!out.contains(words), "{words}:\n{out}");
+    }
+    server.end();
 }
 
 #[test]

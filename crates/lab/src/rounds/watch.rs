@@ -364,6 +364,7 @@ mod tests {
                 involuntary_switches: 1,
                 beside_database: false,
                 beside_upstream: false,
+                beside_server: None,
             },
         };
         let mut checks = vec![check(Rule::GeneratorDisturbed), check(Rule::SendLag)];

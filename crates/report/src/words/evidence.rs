@@ -37,7 +37,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Told { sentence } => sentence.trim_end_matches('.').to_owned(),
         E::RightAnswers { ok } => format!("{} right answers came in the window", format::count(*ok)),
         E::BusiestThread { busy_share } => generator::busiest_thread(*busy_share),
-        E::ThreadWaited { waiting_share, involuntary_switches, beside_database, beside_upstream } => {
+        E::ThreadWaited { waiting_share, involuntary_switches, beside_database, beside_upstream, .. } => {
             let waited = generator::waited(*waiting_share, *involuntary_switches);
             let who = [("database", *beside_database), ("upstream", *beside_upstream)];
             who.iter()
@@ -51,7 +51,8 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::SendLag { lag_p99_ns, unknown, apart_share } => generator::lag(*lag_p99_ns, unknown, *apart_share),
         E::Offered { due, sent, given_up } => generator::offered(*due, *sent, *given_up),
-        E::InFlight { mean, wanted } => generator::in_flight(*mean, *wanted),
+        E::InFlight(found) => generator::in_flight(found.mean, found.wanted),
+        E::ServerEnded(found) => server::ended(found),
         E::WindowLength { responses, mean_ns } => generator::window_length(*responses, *mean_ns),
         E::LittlesLaw { in_flight, throughput_times_latency } => {
             generator::littles_law(*in_flight, *throughput_times_latency)

@@ -1,9 +1,14 @@
 //! What to do about what a check objects to.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence;
+use assay_model::evidence::{Evidence, InFlight, Neighbour};
 use assay_model::rule::Rule;
 use assay_model::running::Running;
+
+/// Share of its CPU from which on a generator may be the slower side: below, most of its time is left.
+const BUSY: f64 = 0.5;
+/// Share of the time from which on its waiting for its CPU is told.
+const WAITED: f64 = 0.01;
 
 const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
 const LATE: &str = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
@@ -26,20 +31,57 @@ pub fn remedy(check: &Check) -> Option<String> {
     if check.outcome == CheckOutcome::Pass {
         return None;
     }
-    let own = of_evidence(&check.evidence).map(str::to_owned);
+    let own = of_neighbour(&check.evidence);
+    let own = own.or_else(|| of_evidence(&check.evidence).map(str::to_owned));
     own.or_else(|| Some(of_rule(check.rule)?.to_owned()))
 }
 
 /// What to do about a disturbance that several rules tell of.
-pub(crate) fn remedy_of_disturbance(checks: &[&Check]) -> &'static str {
+pub(crate) fn remedy_of_disturbance(checks: &[&Check]) -> String {
+    let neighbour = checks.iter().find_map(|check| of_neighbour(&check.evidence));
     let is_stolen = checks.iter().any(|check| check.rule == Rule::Steal);
-    if is_stolen { OTHERS_ON_THE_HOST } else { OTHERS }
+    neighbour.unwrap_or_else(|| if is_stolen { OTHERS_ON_THE_HOST } else { OTHERS }.to_owned())
+}
+
+/// Where a server may run on the generator's CPUs: no other program is to blame before it.
+fn of_neighbour(evidence: &Evidence) -> Option<String> {
+    match evidence {
+        Evidence::InWindows { worst, .. } => of_neighbour(worst),
+        Evidence::ThreadWaited { beside_server: Some(server), .. }
+        | Evidence::GeneratorWaited { beside_server: Some(server), .. } => Some(part_from(server)),
+        _ => None,
+    }
+}
+
+fn part_from(Neighbour { program, pid, processes, shared_cpus, other_cpus }: &Neighbour) -> String {
+    let cpus = if shared_cpus.contains([',', '-']) { "CPUs" } else { "CPU" };
+    let who = format!("{program} (process {pid}) may run on the generator's {cpus} {shared_cpus}");
+    match (other_cpus.as_str(), processes) {
+        ("", _) => format!("{who} and on no other: give each CPUs of its own (`taskset -acp`, --cpus)"),
+        (others, 0 | 1) => format!("{who}: `taskset -acp {others} {pid}` keeps it off"),
+        (others, _) => format!(
+            "{who}: start it with `taskset -c {others}` before its command, which keeps all of it off"
+        ),
+    }
+}
+
+/// What keeps a closed loop short of requests, going by what the generator did meanwhile.
+fn of_in_flight(found: &InFlight) -> &'static str {
+    match (found.busy_share, found.waiting_share) {
+        (_, Some(waiting)) if waiting > WAITED => "the generator waited for its CPU: mend that first",
+        (Some(busy), _) if busy < BUSY => {
+            "the generator had time to spare: measure for longer (-d) or with fewer connections, and look for what holds requests back"
+        }
+        (Some(_), _) => "the generator is the slower side: give it more CPUs, or measure fewer connections",
+        (None, _) => "give the generator more CPUs, or measure fewer connections",
+    }
 }
 
 /// Where the evidence tells more than the rule.
 fn of_evidence(evidence: &Evidence) -> Option<&str> {
     match evidence {
         Evidence::InWindows { worst, .. } => of_evidence(worst),
+        Evidence::InFlight(found) => Some(of_in_flight(found)),
         Evidence::GeneratorWaited { own: Some(own), only_own: true, .. } => of_evidence(own),
         Evidence::ThreadWaited { beside_database: true, .. }
         | Evidence::ThreadWaited { beside_upstream: true, .. } => {
@@ -104,7 +146,7 @@ fn of_rule(rule: Rule) -> Option<&'static str> {
             "see what befell the generator that is named, and keep other programs off its CPUs; then measure again"
         }
         Rule::Imported | Rule::SingleRun => MEASURE_HERE,
-        Rule::InFlight => "the generator is the slower side: give it more CPUs, or measure fewer connections",
+        Rule::InFlight => "give the generator more CPUs, or measure fewer connections",
         Rule::Isolation => "use a machine with at least two CPUs, or give each side its own",
         Rule::LinkLoss => "this is a fault of assay or of the kernel: please report it",
         Rule::LinkOverflow => "measure fewer connections or smaller bodies, or give the link a higher rate",
@@ -158,6 +200,7 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         Rule::Rounds => "measure at least two rounds, better six",
         Rule::RunningServer | Rule::SharedCpus => PIN_IT,
         Rule::SendLag => LATE,
+        Rule::ServerEnded => "see its log, and what ended it; then start it again and measure again",
         Rule::Steal => "use a machine that is not shared, or measure more rounds",
         Rule::Tcp => {
             "raise net.core.somaxconn and the server's backlog, use fewer connections, and stop other traffic"

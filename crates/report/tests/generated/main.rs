@@ -3,6 +3,7 @@
 
 mod comparisons;
 mod kinds;
+mod loads;
 mod redlines;
 mod sense;
 

@@ -9,18 +9,16 @@ mod on_request;
 mod plan;
 mod seconds;
 mod server;
-mod shares;
-mod summary;
-mod tls;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_lab::{Exit, running};
 use assay_load::{LoadError, LoadPlan, News};
 use assay_model::load::{ErrorClass, LoadReport};
-use assay_report::foreign;
-use assay_verdict::ending_of_load;
+use assay_report::{foreign, load};
+use assay_verdict::{Ending, ending_of_load};
 
 use crate::args::LoadArguments;
 use crate::failure::Failure;
@@ -30,7 +28,7 @@ use answers::Answers;
 use fleet::Crew;
 use live::{Live, Shown};
 use seconds::Seconds;
-use server::Server;
+use server::{Server, Watch};
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     if arguments.participant {
@@ -63,15 +61,16 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         output::note("its answers vary: measured once more, without what varies");
         report = measure(&plan, &mut seconds)?;
     }
-    report.learnt = answers.learnt.into_iter().collect();
+    report.learnt = answers.learnt;
     secrets().hide_in(&mut report);
     print(&report, &arguments)?;
     seconds.finish()?;
-    // Who reads the exit code must know that the measurement was cut short, whatever came back.
-    if stop.load(Ordering::Relaxed) {
+    let ending = ending_of_load(&report, arguments.strict);
+    // Who reads the exit code must know that the measurement was cut short, whatever came back; a server's end cuts it short, too.
+    if ending != Ending::ContenderFailed && stop.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }
-    Ok(ending_of_load(&report, arguments.strict).into())
+    Ok(ending.into())
 }
 
 fn measure(
@@ -80,9 +79,9 @@ fn measure(
     server: Option<&Server>,
     seconds: &mut Seconds,
     mut live: Live,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<LoadReport, Failure> {
-    let watch = server.map(Server::watch);
+    let watch = server.map(|server| server.watch(stop));
     let report = drive::once_only(plan, crew, stop, &mut |news| match news {
         News::Progress(progress) => live.tell_progress(&progress),
         News::Second(second) => {
@@ -94,9 +93,10 @@ fn measure(
         News::Connected | News::Began(_) | News::Turn(_) => {}
     });
     drop(live);
+    let seen = watch.map(Watch::finish);
     let mut report = report.map_err(explained)?;
-    if let Some(watch) = watch {
-        watch.finish(&mut report);
+    if let Some(seen) = seen {
+        seen.tell(&mut report);
     }
     Ok(report)
 }
@@ -124,7 +124,7 @@ fn print(report: &LoadReport, arguments: &LoadArguments) -> Result<(), Failure> 
         output::result(&(foreign::json(&text) + "\n"));
         return Ok(());
     }
-    let text = summary::text(report, &plan::asked(arguments), &output::style(arguments.ascii))?;
+    let text = load::summary(report, &plan::asked(arguments), &output::style(arguments.ascii))?;
     if arguments.stream.as_deref() == Some(Path::new("-")) {
         output::note(text.trim_end());
     } else {

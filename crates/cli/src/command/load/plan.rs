@@ -1,7 +1,7 @@
 //! From the arguments of `assay load` to a plan.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_engine::EngineKind;
 use assay_fleet::line::Part;
@@ -13,12 +13,13 @@ use assay_link::Link;
 use assay_load::{Http, LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::Workload;
+use assay_report::load::Asked;
 use assay_tls::Client;
 use assay_wire::End;
 
 use super::server::Server;
-use crate::args::{EngineName, HttpName, LoadArguments, value};
-use crate::command::run;
+use crate::args::{EngineName, HttpName, LoadArguments, Places, value};
+use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
 
@@ -151,8 +152,14 @@ fn resolve(url: &Url) -> Result<SocketAddr, Failure> {
     found.next().ok_or_else(|| Failure::usage(format_args!("`{}` has no address", url.host)))
 }
 
-/// What is asked for, in the words of a request line.
-pub(super) fn asked(arguments: &LoadArguments) -> String {
+/// What is asked for, and at whom where the URL says so itself.
+pub(super) fn asked(arguments: &LoadArguments) -> Asked {
+    let url = Url::parse(&arguments.url).ok().filter(|_| arguments.workload.is_none());
+    Asked { words: asked_in_words(arguments), authority: url.map(|url| url.authority()) }
+}
+
+/// In the words of a request line.
+fn asked_in_words(arguments: &LoadArguments) -> String {
     match (&arguments.workload, Url::parse(&arguments.url)) {
         (Some(file), _) => file.display().to_string(),
         (None, Ok(url)) if url.scheme.is_websocket() => {
@@ -168,7 +175,7 @@ pub(super) fn asked(arguments: &LoadArguments) -> String {
 fn workload_of(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure> {
     let before = arguments.request.before();
     let workload = match &arguments.workload {
-        Some(file) => workload(file, before)?,
+        Some(named) => workload(arguments, named, before)?,
         None => own_workload(arguments, url)?,
     };
     if url.scheme.is_websocket() && workload.websocket.is_none() {
@@ -221,17 +228,32 @@ fn own_workload(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failur
     Ok(run::own_workload(arguments.request.kind(&url.path)?))
 }
 
-/// A workload as people write it (TOML) or as the lab hands it over (JSON).
-fn workload(file: &Path, before: Option<&str>) -> Result<Workload, Failure> {
-    if file.extension().is_some_and(|e| e == "json") {
+/// Whether the lab hands the workload over, which has asked all that was to be asked.
+pub(super) fn is_handed_over(arguments: &LoadArguments) -> bool {
+    let file = arguments.workload.as_ref();
+    file.and_then(|file| file.extension()).is_some_and(|extension| extension == "json")
+}
+
+/// A workload as people write it (TOML), as the catalogue has it (a name), or as the lab hands it over (JSON).
+fn workload(arguments: &LoadArguments, file: &Path, before: Option<&str>) -> Result<Workload, Failure> {
+    if is_handed_over(arguments) {
         let wrong = |error| Failure::usage(format_args!("{}: {error}", file.display()));
         return serde_json::from_str(&read(file)?).map_err(wrong);
     }
-    let (workloads, warnings) = Catalogue::workloads_in(file, before)?;
-    warnings.iter().for_each(output::warning);
+    let workloads = match file.to_str().filter(|name| !run::is_file(name)) {
+        Some(name) => {
+            let places = Places { catalogue: arguments.catalogue.clone(), runs: PathBuf::new() };
+            list::open(&places)?.workloads_called(name)?.into_iter().cloned().collect()
+        }
+        None => {
+            let (workloads, warnings) = Catalogue::workloads_in(file, before)?;
+            warnings.iter().for_each(output::warning);
+            workloads
+        }
+    };
     let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
     let several = Failure::usage(format_args!(
-        "{} stands for {}; leave one value in its [parameter], or measure all with `assay run -w`",
+        "{} stands for {}; name one of these, leave one value in its [parameter], or measure all with `assay run -w`",
         file.display(),
         names.join(", ")
     ));

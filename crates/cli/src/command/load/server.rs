@@ -1,17 +1,24 @@
-//! The server of a load: whose it is, where the generator goes to leave it alone, what it used.
+//! The server of a load: whose it is, where the generator goes to leave it alone, what it used, whether it lived.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation;
 use assay_host::listener::{self, Found, Unseen};
+use assay_host::lives::Lives;
 use assay_host::sampler::Sampler;
 use assay_host::topology::Topology;
 use assay_lab::running;
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::{Evidence, Neighbour, ServerEnded};
 use assay_model::load::LoadReport;
+use assay_model::rule::Rule;
 use assay_model::running::Running;
 use assay_model::usage::Usage;
-use assay_report::format;
 
 /// The server at the load's target, as far as this machine shows it.
 pub(super) struct Server(Result<Found, Unseen>);
@@ -34,10 +41,14 @@ impl Server {
         isolation::beside(theirs, &allowed, &Topology::read()).generator
     }
 
-    /// Begins to watch what it uses.
-    pub(super) fn watch(&self) -> Watch {
-        let sampler = self.0.as_ref().ok().and_then(|found| Sampler::start_all(&found.roots).ok());
-        Watch { running: running::record(&self.0), sampler }
+    /// Begins to watch what it uses, and whether it lives: at its end the load has nobody left to drive, and `stop` is set.
+    pub(super) fn watch(&self, stop: &Arc<AtomicBool>) -> Watch {
+        let found = self.0.as_ref().ok();
+        Watch {
+            running: running::record(&self.0),
+            sampler: found.and_then(|found| Sampler::start_all(&found.roots).ok()),
+            vigil: found.and_then(|found| Vigil::keep(found, stop)),
+        }
     }
 }
 
@@ -45,45 +56,67 @@ impl Server {
 pub(super) struct Watch {
     running: Running,
     sampler: Option<Sampler>,
+    vigil: Option<Vigil>,
+}
+
+/// What was seen of a server.
+pub(super) struct Seen {
+    running: Running,
+    used: Option<Usage>,
+    ended: Option<ServerEnded>,
 }
 
 impl Watch {
-    /// Adds to the report what was seen.
-    pub(super) fn finish(self, report: &mut LoadReport) {
-        report.server =
-            self.sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.with_memory().usage);
-        report.running = Some(self.running);
-    }
-}
-
-/// The server in words.
-pub(super) fn describe(report: &LoadReport) -> Option<String> {
-    Some(match report.running.as_ref()? {
-        Running::Unseen { why } => format!("not watched: {why}"),
-        Running::Found { program, pids, processes, cpus } => {
-            let others = match *processes as usize - pids.len().min(1) {
-                0 => String::new(),
-                n => format!(" and {} more", format::count(n as u64)),
-            };
-            let pid = pids.first().copied().unwrap_or_default();
-            let used = report.server.as_ref().map(|used| used_in_words(report, used)).unwrap_or_default();
-            format!("{program} (process {pid}{others}) {}{used}", place(cpus, &report.cpus))
+    /// Ends the watching.
+    pub(super) fn finish(self) -> Seen {
+        let used = self.sampler.and_then(|sampler| sampler.finish().ok());
+        Seen {
+            running: self.running,
+            used: used.map(|window| window.with_memory().usage),
+            ended: self.vigil.and_then(Vigil::finish),
         }
-    })
-}
-
-/// Where it may run, and whether the generator is there too.
-fn place(server: &str, generator: &str) -> String {
-    let cpus = |list: &str| list.parse::<CpuSet>().unwrap_or_default();
-    let shared = cpus(server).intersection(&cpus(generator));
-    match shared.is_empty() {
-        true => format!("on CPU {server}, which the generator left alone"),
-        false => format!("on any of CPUs {server}, the generator's {shared} among them"),
     }
 }
 
-fn used_in_words(report: &LoadReport, used: &Usage) -> String {
-    let each = format::duration(used.cpu_ns().0 as f64 / report.books.ok.max(1) as f64);
-    let memory = format::bytes(used.memory_bytes());
-    format!(" · {} of a CPU, {each} per answer · {memory}", format::percent(used.busy_share(1)))
+impl Seen {
+    /// Adds it to the report.
+    pub(super) fn tell(self, report: &mut LoadReport) {
+        let neighbour = report.cpus.parse().ok().and_then(|cpus| Neighbour::of(&self.running, &cpus));
+        for check in &mut report.checks {
+            if let Evidence::ThreadWaited { beside_server, .. } = &mut check.evidence {
+                beside_server.clone_from(&neighbour);
+            }
+        }
+        if let Some(ended) = self.ended {
+            let ended = Evidence::ServerEnded(ended);
+            report.checks.insert(0, Check::objection(Rule::ServerEnded, CheckOutcome::Void, ended));
+        }
+        (report.server, report.running) = (self.used, Some(self.running));
+    }
+}
+
+/// A thread that waits for the end of a server.
+struct Vigil {
+    lives: Arc<Lives>,
+    thread: JoinHandle<Option<ServerEnded>>,
+}
+
+impl Vigil {
+    fn keep(found: &Found, stop: &Arc<AtomicBool>) -> Option<Self> {
+        let (begin, stop, program) = (Instant::now(), Arc::clone(stop), found.name().to_owned());
+        let lives = Arc::new(Lives::of(&found.roots)?);
+        let theirs = Arc::clone(&lives);
+        let thread = std::thread::spawn(move || {
+            let pid = theirs.wait()?;
+            let ended = ServerEnded { program, pid, after_ns: begin.elapsed().into() };
+            // Whoever interrupts a load may end its server in the same moment.
+            (!stop.swap(true, Ordering::Relaxed)).then_some(ended)
+        });
+        Some(Self { lives, thread })
+    }
+
+    fn finish(self) -> Option<ServerEnded> {
+        self.lives.release();
+        self.thread.join().ok().flatten()
+    }
 }

@@ -219,7 +219,7 @@ fn join(own: Vec<Workload>, workloads: &mut Vec<Workload>) -> Result<(), Failure
 }
 
 /// Whether a workload or an experiment is named by its file. Names have neither slashes nor dots.
-fn is_file(name: &str) -> bool {
+pub(crate) fn is_file(name: &str) -> bool {
     name.contains(['/', '.'])
 }
 

@@ -119,7 +119,9 @@ pub(super) fn few_answers(untold: &[f64], rounds: Part) -> String {
 }
 
 pub(super) fn littles_law(in_flight: f64, other: f64) -> String {
-    let apart = if in_flight > 0.0 { (in_flight - other).abs() / in_flight } else { 0.0 };
+    // A share of the greater one, so that it is never more than all.
+    let greater = in_flight.max(other);
+    let apart = if greater > 0.0 { (in_flight - other).abs() / greater } else { 0.0 };
     format!(
         "the generator's books say {} in flight, throughput times latency {} ({} apart)",
         format::quotient(in_flight),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::evidence::Part;
+use assay_model::evidence::{Part, ServerEnded};
 use assay_model::load::ErrorClass;
 use assay_model::running::Running;
 use assay_model::tls::Agreed;
@@ -103,6 +103,10 @@ pub(super) fn running(name: &str, running: &Running, shared_cpus: &str) -> Strin
         }
         Running::Unseen { why } => format!("where {name} ran, and what it used, is not known: {why}"),
     }
+}
+
+pub(super) fn ended(ServerEnded { program, pid, after_ns }: &ServerEnded) -> String {
+    format!("the server, {program} (process {pid}), ended after {}", format::span(after_ns.0))
 }
 
 pub(super) fn answered_by_itself(answers: u64, of: u64) -> String {

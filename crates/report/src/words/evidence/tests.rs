@@ -1,5 +1,7 @@
 use assay_model::check::CheckOutcome;
-use assay_model::evidence::{Bottleneck, Busiest, Difference, HeldBack, Withheld};
+use assay_model::evidence::{
+    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, ServerEnded, Withheld,
+};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
 use assay_model::tls::Agreed;
@@ -47,8 +49,18 @@ fn figures_of_a_window_read_as_sentences() {
         (
             Rule::InFlight,
             pass,
-            Evidence::InFlight { mean: 63.84, wanted: 64.0 },
+            Evidence::InFlight(InFlight { mean: 63.84, wanted: 64.0, ..InFlight::default() }),
             "on average 63.8 of 64 requests were in flight",
+        ),
+        (
+            Rule::ServerEnded,
+            CheckOutcome::Void,
+            Evidence::ServerEnded(ServerEnded {
+                program: "node".to_owned(),
+                pid: 12,
+                after_ns: Nanos::from_millis(1200),
+            }),
+            "the server, node (process 12), ended after 1.2 s",
         ),
         (
             Rule::Drift,
@@ -250,6 +262,7 @@ fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
 fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     let waited = |beside_database| Evidence::ThreadWaited {
         beside_upstream: false,
+        beside_server: None,
         waiting_share: 0.2,
         involuntary_switches: 1,
         beside_database,
@@ -261,6 +274,7 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
         turns: None,
         own: Some(Box::new(waited(true))),
         only_own,
+        beside_server: None,
     };
     let remedy =
         |outcome, of| remedy(&Check::objection(Rule::GeneratorDisturbed, outcome, of)).unwrap_or_default();
@@ -268,12 +282,49 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     assert!(remedy(CheckOutcome::Warn, waited(false)).contains("--cpus"));
     assert!(remedy(CheckOutcome::Warn, over(true)).contains("three physical cores"));
     assert!(remedy(CheckOutcome::Warn, over(false)).contains("assay doctor"));
+    let beside = |processes, others: &str| {
+        let (program, shared_cpus, other_cpus) = ("node".to_owned(), "0".to_owned(), others.to_owned());
+        Some(Neighbour { program, pid: 12, processes, shared_cpus, other_cpus })
+    };
+    let shared = |server| {
+        let mut waited = waited(false);
+        if let Evidence::ThreadWaited { beside_server, .. } = &mut waited {
+            *beside_server = server;
+        }
+        remedy(CheckOutcome::Void, waited)
+    };
+    assert_eq!(
+        shared(beside(1, "1")),
+        "node (process 12) may run on the generator's CPU 0: `taskset -acp 1 12` keeps it off"
+    );
+    assert!(shared(beside(5, "1")).contains("start it with `taskset -c 1`"));
+    assert!(
+        shared(beside(1, "")).ends_with("on no other: give each CPUs of its own (`taskset -acp`, --cpus)")
+    );
+    let mut over_all = over(false);
+    if let Evidence::GeneratorWaited { beside_server, .. } = &mut over_all {
+        *beside_server = beside(1, "1");
+    }
+    assert!(remedy(CheckOutcome::Warn, over_all).contains("`taskset -acp 1 12`"));
     let older = Evidence::Told { sentence: "It waited.".to_owned() };
     assert!(
         remedy(CheckOutcome::Void, older.clone()).contains("assay doctor"),
         "a record of before has no figures"
     );
     assert_eq!(told(Rule::GeneratorDisturbed, CheckOutcome::Void, older), "It waited");
+}
+
+#[test]
+fn a_loop_that_is_short_of_requests_is_blamed_on_who_was_slow() {
+    let remedy = |busy_share, waiting_share| {
+        let found = InFlight { mean: 50.0, wanted: 64.0, busy_share, waiting_share };
+        let check = Check::objection(Rule::InFlight, CheckOutcome::Warn, Evidence::InFlight(found));
+        remedy(&check).unwrap_or_default()
+    };
+    assert!(remedy(Some(0.97), Some(0.0)).starts_with("the generator is the slower side"));
+    assert!(remedy(Some(0.14), Some(0.0)).starts_with("the generator had time to spare"));
+    assert!(remedy(Some(0.14), Some(0.3)).starts_with("the generator waited for its CPU"));
+    assert!(!remedy(None, None).contains("slower"), "an older record does not tell");
 }
 
 #[test]

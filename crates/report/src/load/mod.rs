@@ -1,22 +1,27 @@
-//! A measurement in ten lines.
+//! A load in ten lines: what `assay load` prints.
+
+mod server;
+mod shares;
+mod tls;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use assay_model::check::CheckOutcome;
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::learnt::Learnt;
 use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
-use assay_report::foreign;
-use assay_report::format;
-use assay_report::terminal::Style;
-use assay_report::text::{ascii, wrap};
-use assay_report::words;
+use assay_model::rule::Rule;
 use assay_stats::Histogram;
 use assay_stats::lag::{self, Bounds};
 use assay_stats::order::is_resolved;
 use assay_verdict::Times;
 
-use crate::failure::Failure;
+use crate::error::ReportError;
+use crate::foreign;
+use crate::format;
+use crate::terminal::Style;
+use crate::text::{ascii, wrap};
+use crate::words;
 
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
@@ -30,34 +35,70 @@ const MIN_COLUMNS: usize = 24;
 /// Columns of the names in front of the lines.
 const NAME_COLUMNS: usize = 12;
 
-pub(super) fn text(report: &LoadReport, asked: &str, style: &Style) -> Result<String, Failure> {
+/// A line with its name.
+type Line = (&'static str, String);
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// In the words of a request line, or the name of the workload.
+    pub words: String,
+    /// `host:port` of the URL that names the path; absent where a workload does.
+    pub authority: Option<String>,
+}
+
+/// The summary of a load.
+///
+/// # Errors
+/// [`ReportError`] when a histogram cannot be read.
+pub fn summary(report: &LoadReport, asked: &Asked, style: &Style) -> Result<String, ReportError> {
+    let lines = match report.checks.iter().find(|check| check.rule == Rule::ServerEnded && check.is_void()) {
+        Some(ended) => of_an_ended_server(report, asked, ended),
+        None => of_a_measurement(report, asked)?,
+    };
+    let text = lines.into_iter().map(|(name, text)| laid_out(name, &text, style.width)).collect::<String>();
+    Ok(if style.ascii { ascii(&text) } else { text })
+}
+
+/// Of a server that ended there are no figures, and what else there is to object comes of its end.
+fn of_an_ended_server(report: &LoadReport, asked: &Asked, ended: &Check) -> Vec<Line> {
+    let mut lines = vec![("load", describe_load(report, &asked.words)), ("books", books(&report.books))];
+    lines.extend(failures(&report.books));
+    lines.extend([objection(ended), ("trust", "this load tells nothing of the server's speed".to_owned())]);
+    lines
+}
+
+fn of_a_measurement(report: &LoadReport, asked: &Asked) -> Result<Vec<Line>, ReportError> {
     let (kind, times) = headline(report)?;
     let mut lines = vec![
-        ("load", describe_load(report, asked)),
+        ("load", describe_load(report, &asked.words)),
         ("throughput", throughput(report)),
         (kind, quantiles(&times)),
-        ("", format!("{}; {}", spread(&times), meaning(report))),
-        ("books", books(&report.books)),
     ];
+    let of_times = match times.ended.is_empty() {
+        true => waited_in_vain(&times.censored),
+        false => Some(format!("{}; {}", spread(&times), meaning(report))),
+    };
+    lines.extend(of_times.map(|text| ("", text)));
+    lines.push(("books", books(&report.books)));
     if let Some(tls) = &report.tls {
-        lines.insert(1, ("tls", super::tls::agreed(tls)));
-        lines.push(("handshakes", super::tls::handshakes(report, tls)?));
+        lines.insert(1, ("tls", tls::agreed(tls)));
+        lines.push(("handshakes", tls::handshakes(report, tls)?));
     }
-    if report.books.failed() > 0 {
-        lines.push(("errors", errors(&report.books)));
-    }
+    lines.extend(failures(&report.books));
     let mut told = BTreeSet::new();
     let samples = report.samples.iter().filter(|sample| told.insert(&sample.detail)).take(MAX_SAMPLES);
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
-    lines.extend(report.learnt.iter().map(|learnt| ("answers", answers(learnt))));
+    lines.extend(another_path(report, asked).map(|text| ("", text)));
+    lines.extend(answers(&report.learnt).map(|text| ("answers", text)));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
-    lines.extend(super::shares::lines(report));
-    lines.extend(super::server::describe(report).map(|text| ("server", text)));
-    lines.extend(objections(report));
+    lines.extend(shares::lines(report));
+    lines.extend(server::describe(report).map(|text| ("server", text)));
+    let objecting = report.checks.iter().filter(|check| check.outcome != CheckOutcome::Pass);
+    lines.extend(objecting.map(objection));
     lines.push(("trust", trust(report)));
-    let text = lines.into_iter().map(|(name, text)| laid_out(name, &text, style.width)).collect::<String>();
-    Ok(if style.ascii { ascii(&text) } else { text })
+    Ok(lines)
 }
 
 /// A line with its name in front, broken between words to `width` columns.
@@ -72,11 +113,10 @@ fn laid_out(name: &str, text: &str, width: usize) -> String {
 }
 
 fn throughput(report: &LoadReport) -> String {
-    let seconds = report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
-    let rate = format::rate(report.window.ok as f64 / seconds);
+    let rate = format::rate(report.window_ns.rate_of(report.window.ok));
     let mut text = format!("{rate}/s validated responses over {}", format::span(report.window_ns.0));
     if report.window.body_bytes > 0 {
-        let bytes = format::bytes((report.window.body_bytes as f64 / seconds) as u64);
+        let bytes = format::bytes(report.window_ns.rate_of(report.window.body_bytes) as u64);
         let _ = write!(text, ", {bytes}/s of bodies");
     }
     text
@@ -85,22 +125,29 @@ fn throughput(report: &LoadReport) -> String {
 /// What the printed times are, in words.
 fn meaning(report: &LoadReport) -> String {
     let in_flight = u64::from(report.connections) * u64::from(report.pipeline);
-    match report.arrival {
+    let of = match report.arrival {
+        Arrival::Closed if is_short_of_requests(report) => "from sending to the last byte".to_owned(),
         Arrival::Closed => {
             format!("from sending to the last byte, at {} in flight", format::count(in_flight))
         }
         _ => "from the moment a request was due to the last byte".to_owned(),
-    }
+    };
+    let is_any_wrong = report.books.errors.keys().any(|class| class.is_wrong_answer());
+    if is_any_wrong { format!("{of}, without wrong answers") } else { of }
 }
 
-/// What the generator holds against its own numbers, with the remedies.
-fn objections(report: &LoadReport) -> impl Iterator<Item = (&'static str, String)> {
-    let objecting = report.checks.iter().filter(|check| check.outcome != CheckOutcome::Pass);
-    objecting.map(|check| {
-        let word = if check.outcome == CheckOutcome::Void { "void" } else { "caution" };
-        let remedy = words::remedy(check).map_or_else(String::new, |remedy| format!(" — {remedy}"));
-        (word, format!("{}{remedy}", words::evidence(check)))
-    })
+/// Whether a closed loop had fewer requests in flight than asked for, or mostly made connections.
+fn is_short_of_requests(report: &LoadReport) -> bool {
+    let told = report.checks.iter().find(|check| check.rule == Rule::InFlight);
+    told.is_some_and(|check| check.outcome != CheckOutcome::Pass)
+        || report.books.connections_opened > 2 * (u64::from(report.connections) + u64::from(report.idle))
+}
+
+/// What the generator holds against its own numbers, with the remedy.
+fn objection(check: &Check) -> Line {
+    let word = if check.outcome == CheckOutcome::Void { "void" } else { "caution" };
+    let remedy = words::remedy(check).map_or_else(String::new, |remedy| format!(" — {remedy}"));
+    (word, format!("{}{remedy}", words::evidence(check)))
 }
 
 /// What all checks together come to.
@@ -156,9 +203,8 @@ struct Durations {
 }
 
 /// The time that the arrival model can speak of, with its name.
-fn headline(report: &LoadReport) -> Result<(&'static str, Durations), Failure> {
-    let Times { service, response, response_from_sent, censored } =
-        Times::of(&report.latency).map_err(|error| Failure::Bug(error.to_string()))?;
+fn headline(report: &LoadReport) -> Result<(&'static str, Durations), ReportError> {
+    let Times { service, response, response_from_sent, censored } = Times::of(&report.latency)?;
     Ok(match response {
         Some(ended) => {
             let sent = response_from_sent.unwrap_or_else(|| ended.clone());
@@ -169,6 +215,9 @@ fn headline(report: &LoadReport) -> Result<(&'static str, Durations), Failure> {
 }
 
 fn quantiles(times: &Durations) -> String {
+    if times.ended.is_empty() {
+        return "no right answer, so no percentile".to_owned();
+    }
     let count = times.ended.count() + times.censored.count();
     let shown = QUANTILES.iter().filter(|(q, _)| is_resolved(count, *q)).filter_map(|(q, name)| {
         let bounds = lag::bounds(&times.ended, &times.sent, &times.censored, *q)?;
@@ -200,6 +249,32 @@ fn spread(times: &Durations) -> String {
     }
 }
 
+/// Requests that were given up, where none came to a right end.
+fn waited_in_vain(censored: &Histogram) -> Option<String> {
+    let [least, most] = [censored.min()?, censored.max()?].map(|time| format::duration(time as f64));
+    let after = if least == most { most } else { format!("{least} to {most}") };
+    Some(match censored.count() {
+        1 => format!("1 request was given up after {after}"),
+        several => format!("{} requests were given up after {after}", format::count(several)),
+    })
+}
+
+/// The classes of failed requests, where there are any.
+fn failures(books: &Books) -> Option<Line> {
+    (books.failed() > 0).then(|| ("errors", errors(books)))
+}
+
+/// What was asked for, where the status was not the expected one: often it is the path that is wrong.
+fn another_path(report: &LoadReport, asked: &Asked) -> Option<String> {
+    let asked_for =
+        report.books.errors.contains_key(&ErrorClass::UnexpectedStatus).then_some(&asked.words)?;
+    let Some(authority) = &asked.authority else {
+        return Some(format!("asked for was what {asked_for} says"));
+    };
+    let scheme = report.target.split("://").next().unwrap_or("http");
+    Some(format!("asked for was {asked_for}; another path stands in the URL: {scheme}://{authority}/PATH"))
+}
+
 fn books(books: &Books) -> String {
     format!(
         "{} issued = {} right + {} failed + {} unfinished",
@@ -216,8 +291,13 @@ fn errors(books: &Books) -> String {
 }
 
 /// What was learnt before the load, and what every answer was held against for that.
-fn answers(learnt: &Learnt) -> String {
-    format!("{}: {}", words::held_in_words(learnt.held), words::described(learnt))
+fn answers(learnt: &[Learnt]) -> impl Iterator<Item = String> {
+    let is_one = learnt.len() == 1;
+    learnt.iter().map(move |learnt| {
+        let told = format!("{}: {}", words::held_in_words(learnt.held), words::described(learnt));
+        let number = format::count(u64::from(learnt.request) + 1);
+        if is_one { told } else { format!("of request {number}, {told}") }
+    })
 }
 
 /// How bodies were looked at, where that was not to their end.
@@ -274,6 +354,16 @@ mod tests {
         });
         let text = quantiles(&Durations { ended, sent, censored: Histogram::new() });
         assert_eq!(text, "p50 between 2.30 ms and 2.91 ms · p90 between 2.30 ms and 2.91 ms · p99 15.3 ms");
+    }
+
+    #[test]
+    fn without_a_right_answer_only_what_is_known_is_told() {
+        let mut censored = Histogram::new();
+        censored.record_n(5_020_000_000, 26);
+        assert_eq!(waited_in_vain(&censored).as_deref(), Some("26 requests were given up after 5.02 s"));
+        assert_eq!(waited_in_vain(&Histogram::new()), None);
+        let times = Durations { ended: Histogram::new(), sent: Histogram::new(), censored };
+        assert_eq!(quantiles(&times), "no right answer, so no percentile");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use assay_model::check::CheckOutcome;
 use assay_model::load::{GeneratorShare, LoadReport};
 use assay_model::rule::Rule;
-use assay_report::format;
+
+use crate::format;
 
 /// A line for each generator, with the name of the first.
 pub(super) fn lines(report: &LoadReport) -> Vec<(&'static str, String)> {

@@ -2,10 +2,9 @@
 
 use assay_model::load::LoadReport;
 use assay_model::tls::{Handshakes, TlsReport};
-use assay_report::format;
-use assay_stats::Histogram;
+use assay_stats::{Histogram, StatsError};
 
-use crate::failure::Failure;
+use crate::format;
 
 /// What the connections agreed on, and whether anybody knows with whom.
 pub(super) fn agreed(tls: &TlsReport) -> String {
@@ -23,7 +22,7 @@ pub(super) fn agreed(tls: &TlsReport) -> String {
 }
 
 /// How many handshakes there were, and how long connections took until they could be used.
-pub(super) fn handshakes(report: &LoadReport, tls: &TlsReport) -> Result<String, Failure> {
+pub(super) fn handshakes(report: &LoadReport, tls: &TlsReport) -> Result<String, StatsError> {
     let connect = median(Some(&report.latency.connect_hdr))?;
     let first_byte = median(Some(&report.latency.ttfb_hdr))?;
     let mut parts = Vec::new();
@@ -45,7 +44,7 @@ pub(super) fn handshakes(report: &LoadReport, tls: &TlsReport) -> Result<String,
 }
 
 /// Handshakes of one kind: how many, how many a second where they went on under load, how long one took.
-fn one_kind(name: &str, kind: &Handshakes, report: &LoadReport) -> Result<String, Failure> {
+fn one_kind(name: &str, kind: &Handshakes, report: &LoadReport) -> Result<String, StatsError> {
     let count = format::count(kind.count);
     let rate = match kind.in_window {
         0 => String::new(),
@@ -55,9 +54,9 @@ fn one_kind(name: &str, kind: &Handshakes, report: &LoadReport) -> Result<String
     Ok(format!("{count} {name}{rate}{time}"))
 }
 
-fn median(histogram: Option<&String>) -> Result<Option<String>, Failure> {
+fn median(histogram: Option<&String>) -> Result<Option<String>, StatsError> {
     let Some(text) = histogram.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let times = Histogram::from_hdr_base64(text).map_err(|error| Failure::Bug(error.to_string()))?;
+    let times = Histogram::from_hdr_base64(text)?;
     Ok(times.quantile(0.5).map(|time| format::duration(time as f64)))
 }
 
