@@ -213,7 +213,8 @@ fn an_objective_that_no_rate_keeps_is_told_as_such_and_has_an_exit_code() {
     assert.code(13);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("cannot keep p99<5ms at any rate"), "{text}");
-    let median = ["where p50 alone is 49.", "where p50 alone is 5"];
+    // Of few requests there is no median to tell.
+    let median = ["where p50 alone is 49.", "where p50 alone is 5", "where the fastest answer took"];
     assert!(median.iter().any(|median| words.contains(median)), "{text}");
 }
 
