@@ -89,6 +89,20 @@ impl Warning {
     }
 }
 
+/// Rules that tell what servers did. No quieter machine mends it, so among equally grave ones they come first.
+const OF_SERVERS: [Rule; 10] = [
+    Rule::AnsweredByItself,
+    Rule::Answers,
+    Rule::Errors,
+    Rule::FailedRuns,
+    Rule::Failures,
+    Rule::LikeAnswers,
+    Rule::RunningServer,
+    Rule::ServerEnded,
+    Rule::TlsOtherwise,
+    Rule::UnsolicitedBytes,
+];
+
 /// Every check that did not pass, worst first, one entry per rule.
 pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     broken(verdict).into_iter().map(Warning::of).collect()
@@ -119,7 +133,7 @@ pub(crate) fn broken_of<'c>(
     for (place, check) in all.filter(|(_, check)| check.outcome != CheckOutcome::Pass) {
         gather(&mut broken, check, place);
     }
-    broken.sort_by_key(|broken| Reverse(broken.check.outcome));
+    broken.sort_by_key(|broken| (Reverse(broken.check.outcome), !OF_SERVERS.contains(&broken.check.rule)));
     broken
 }
 

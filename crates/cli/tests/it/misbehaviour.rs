@@ -184,7 +184,7 @@ fn a_comparison_ends_when_a_side_is_dead() {
         ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "echo no config >&2; exit 3"];
     let quick = ["-d", "100ms", "--warmup", "0s", "--rounds", "5", "-c", "2"];
     let told = stderr(&lab.assay(&commands).args(quick).assert().code(10));
-    let left = "one of two is left, and there is nothing to compare it with: the run ends after one round";
+    let left = "one of two is left, and there is nothing to compare it with: the run ends after 1 round";
     assert!(told.contains(left) && !told.contains("round 2"), "{told}");
     assert_eq!(told.matches("| no config").count(), 1, "{told}");
     let text = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("record");
