@@ -104,10 +104,10 @@ fn largest_deviates(question: Question, weights: &[f64], kept_from: f64, rng: &m
         if round >= first {
             let df = (round - 1 + lent) as f64;
             for ((sum, square), largest) in sums.iter().zip(&squares).zip(&mut largest) {
-                let t = t_of_sums(*sum, *square, prior, round as f64, df);
+                let squared_t = squared_t(*sum, *square, prior, round as f64, df);
                 // A deviate is less than its t, so that most of them need not be computed.
-                if t * weight > largest.max(kept_from) {
-                    *largest = largest.max(deviate_of_t(t, df) * weight);
+                if squared_t * weight * weight > largest.max(kept_from).powi(2) {
+                    *largest = largest.max(deviate_of_t(squared_t.sqrt(), df) * weight);
                 }
             }
         }
@@ -115,9 +115,9 @@ fn largest_deviates(question: Question, weights: &[f64], kept_from: f64, rng: &m
     largest
 }
 
-/// |t| of a sample of n values, given their sum and sum of squares, and the prior's sum of squares.
-fn t_of_sums(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
-    (sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum)).sqrt()
+/// t² of a sample of n values, given their sum and sum of squares, and the prior's sum of squares.
+fn squared_t(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
+    sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum)
 }
 
 /// Standard normal numbers, two at a time (Box & Muller, Ann. Math. Statist. 29, 1958).
