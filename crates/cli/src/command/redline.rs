@@ -16,6 +16,9 @@ pub(crate) fn run(arguments: RedlineArguments) -> Result<Exit, Failure> {
     if given.selectors.is_empty() && given.cmd.is_empty() {
         return Err(Failure::usage("whose redline? Give a contender, a URL, or a command with --cmd"));
     }
+    if !given.rate.is_empty() || given.latency {
+        return Err(Failure::usage("a redline searches for the rate itself: leave -r and --latency out"));
+    }
     run::run(RunArguments {
         rate: vec![Offered::Redline(slo)],
         latency: false,

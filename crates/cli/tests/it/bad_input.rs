@@ -33,6 +33,7 @@ const CASES: &[Case] = &[
     (&["run", "good", "-r", "fast"], 2, &["no load", "redline:p99<10ms"]),
     (&["run", "good", "-r", "redline:p98<1ms"], 2, &["no objective", "p99<10ms"]),
     (&["redline", "good"], 2, &["--slo"]),
+    (&["redline", "good", "--slo", "p99<10ms", "-r", "5k/s"], 2, &["the rate itself", "leave -r"]),
     (&["redline", "--slo", "p99<10ms"], 2, &["whose redline?", "--cmd"]),
     (&["redline", "good", "--slo", "fast"], 2, &["no objective", "p99<10ms"]),
     (&["run", "good", "--pipeline", "0"], 2, &["0 requests in flight", "write 1 to"]),

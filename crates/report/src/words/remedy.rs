@@ -87,9 +87,9 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
         | Evidence::ThreadWaited { beside_upstream: true, .. } => {
             Some("use a machine with three physical cores")
         }
-        Evidence::ThreadWaited { .. } => {
-            Some("end what else runs on the generator's CPUs, or give it others with --cpus")
-        }
+        Evidence::ThreadWaited { .. } => Some(
+            "end what else runs on the generator's CPUs, or give it others (--cpus, in a run --generator-cpus)",
+        ),
         Evidence::BusiestThread { .. } => {
             Some("give the generator more CPUs, or use fewer connections or a lower rate")
         }
