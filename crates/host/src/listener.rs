@@ -13,6 +13,9 @@ use procfs::process::FDTarget;
 use crate::cpuset::CpuSet;
 use crate::process::{Process, ancestors, scan_trees};
 
+/// How often is looked for who holds a socket. It may be closed between the look at sockets and that at processes; and a process that
+/// is just being started holds all sockets of its parent, until it becomes another program.
+const MOST_LOOKS: u32 = 3;
 /// Most servers that are named to somebody who may have meant one of them.
 const MOST_NAMED: usize = 4;
 
@@ -93,21 +96,15 @@ pub fn find(address: SocketAddr) -> Result<Found, Unseen> {
     if !is_ours(ip) {
         return Err(Unseen::Elsewhere { address: ip });
     }
-    let listening = listening();
-    let reached = reached(&listening, SocketAddr::new(ip, port));
-    let Some(uid) = reached.first().map(|socket| socket.uid) else {
-        return Err(Unseen::NobodyListens { port });
-    };
-    let inodes: BTreeSet<u64> = reached.iter().map(|socket| socket.inode).collect();
-    let holders = holders(&inodes);
-    let Some(&first) = holders.first() else { return Err(Unseen::OtherUser { port, uid }) };
+    let holders = holders_at(SocketAddr::new(ip, port))?;
     // Below a process above us is everything, we included. systemd keeps the sockets that it hands on (systemd.socket(5)).
     let above = ancestors(std::process::id());
-    let own: Vec<u32> = holders.into_iter().filter(|pid| *pid > 1 && !above.contains(pid)).collect();
-    if own.is_empty() {
-        return Err(Unseen::Manager { port, pid: first });
+    let (managers, own): (Vec<u32>, Vec<u32>) =
+        holders.into_iter().partition(|pid| *pid == 1 || above.contains(pid));
+    match managers.first() {
+        Some(&pid) if own.is_empty() => Err(Unseen::Manager { port, pid }),
+        _ => Ok(describe(&own)),
     }
-    Ok(describe(&own))
 }
 
 /// Where somebody listens on this machine whom a user may have meant who asked at `address`, where nobody does; `None` where somebody
@@ -191,6 +188,25 @@ fn reached(listening: &[Listening], address: SocketAddr) -> Vec<&Listening> {
     ranks.into_iter().map(at).find(|sockets| !sockets.is_empty()).unwrap_or_default()
 }
 
+/// The processes that hold the sockets which a connection to `address` reaches, ascending.
+fn holders_at(address: SocketAddr) -> Result<Vec<u32>, Unseen> {
+    let port = address.port();
+    let mut owner = None;
+    for _ in 0..MOST_LOOKS {
+        let listening = listening();
+        let reached = reached(&listening, address);
+        owner = reached.first().map(|socket| socket.uid);
+        if owner.is_none() {
+            break;
+        }
+        let holders = holders(&reached.iter().map(|socket| socket.inode).collect());
+        if !holders.is_empty() {
+            return Ok(holders);
+        }
+    }
+    Err(owner.map_or(Unseen::NobodyListens { port }, |uid| Unseen::OtherUser { port, uid }))
+}
+
 /// The processes that hold one of these sockets, ascending, as far as they can be looked into.
 fn holders(inodes: &BTreeSet<u64>) -> Vec<u32> {
     let holds = |process: &procfs::process::Process| {
@@ -242,6 +258,7 @@ fn threads_of(pid: u32) -> Vec<u32> {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+    use std::time::{Duration, Instant};
 
     fn socket(address: &str, inode: u64) -> Listening {
         Listening { address: address.parse().expect(address), inode, uid: 0 }
@@ -315,7 +332,12 @@ mod tests {
             assert!(!found.cpus.is_empty() && found.cpus.is_subset(&crate::cpuset::allowed()), "{bound}");
             assert!(!found.name().is_empty());
             drop(listener);
-            let gone = find(SocketAddr::new(ip, address.port()));
+            // A child that another test is starting holds this process's sockets until it is another program.
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let mut gone = find(SocketAddr::new(ip, address.port()));
+            while gone.is_ok() && Instant::now() < deadline {
+                gone = find(SocketAddr::new(ip, address.port()));
+            }
             assert_eq!(gone, Err(Unseen::NobodyListens { port: address.port() }), "{bound}");
         }
     }

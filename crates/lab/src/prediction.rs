@@ -11,7 +11,7 @@ use assay_verdict::outlook::Past;
 use crate::plan::RunPlan;
 use crate::schedule::{
     Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
-    predicted_round, searches_alone, within,
+    predicted_round, within,
 };
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
@@ -54,7 +54,7 @@ impl RunPlan {
 
     /// The budget of a run that does nothing but search for redlines: it ends where its time does.
     fn time_for_a_search(&self) -> Option<Duration> {
-        let budget_s = self.experiment.budget_s.filter(|_| searches_alone(&self.experiment))?;
+        let budget_s = self.experiment.budget_s.filter(|_| self.experiment.searches_alone())?;
         Some(Duration::from_secs_f64(budget_s))
     }
 
@@ -77,7 +77,7 @@ impl RunPlan {
             _ => None,
         });
         let trials = Duration::from_secs_f64(trials.sum());
-        parts.iter_mut().for_each(|cells| cells.retain(|cell| !matches!(cell.offered, Offered::Redline(_))));
+        parts.iter_mut().for_each(|cells| cells.retain(|cell| !cell.offered.is_search()));
         predicted_round(&self.experiment, &parts, Lives::First) + trials
     }
 

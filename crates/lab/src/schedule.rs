@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_model::experiment::{Cell, Experiment, Span};
-use assay_model::offered::Offered;
 use assay_verdict::MIN_ROUNDS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -151,7 +150,7 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>], lives:
 
 /// How long measuring a cell once will take, in one piece or in turns.
 pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
-    if matches!(cell.offered, Offered::Redline(_)) {
+    if cell.offered.is_search() {
         return TYPICAL_SEARCH;
     }
     let length_s = match experiment.window_at(cell.offered) {
@@ -185,8 +184,7 @@ pub fn predicted_cross_check(experiment: &Experiment, cells: &[Cell]) -> Duratio
 /// How long profiling one server in its cells will take.
 pub fn predicted_profile(experiment: &Experiment, cells: &[Cell]) -> Duration {
     let each = Duration::from_secs_f64(SAMPLED_S + TRACED_S) + TYPICAL_PROFILE;
-    let profiled =
-        cells.iter().filter(|cell| experiment.profile && !matches!(cell.offered, Offered::Redline(_)));
+    let profiled = cells.iter().filter(|cell| experiment.profile && !cell.offered.is_search());
     each * u32::try_from(profiled.count()).unwrap_or(u32::MAX)
 }
 
@@ -213,14 +211,8 @@ pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Durat
 
 /// Rounds that are measured whatever they take: from one alone nothing can be shown, but what a search has found.
 pub fn least_number(experiment: &Experiment) -> u32 {
-    let least = if searches_alone(experiment) { 1 } else { MIN_ROUNDS };
+    let least = if experiment.searches_alone() { 1 } else { MIN_ROUNDS };
     experiment.least_rounds.unwrap_or(least).min(experiment.rounds).max(1)
-}
-
-/// Whether nothing is asked for but redlines: a search takes as long as it may, and ends with its time.
-pub fn searches_alone(experiment: &Experiment) -> bool {
-    let mut rates = experiment.measures.iter().flat_map(|measure| &measure.rates).peekable();
-    rates.peek().is_some() && rates.all(|offered| matches!(offered, Offered::Redline(_)))
 }
 
 /// Most rounds of a run that looks after each, to be fixed before the first look: those that fit after `before`
@@ -233,12 +225,10 @@ pub fn planned_rounds(experiment: &Experiment, before: Duration, round: Duration
 
 /// Rounds before which a run does not end because all is settled.
 pub fn least_rounds(experiment: &Experiment, pairs: usize) -> u32 {
-    let cells = experiment.cells();
-    let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
-    let offers_rates = cells.iter().any(|cell| cell.offered.is_rate());
+    let offers_rates = experiment.cells().iter().any(|cell| cell.offered.is_rate());
     match (offers_rates, pairs) {
         // A search decides itself how many servers it needs.
-        (false, 0) if searches => MIN_ROUNDS,
+        (false, 0) if experiment.searches() => MIN_ROUNDS,
         (true, _) => ENOUGH_LATENCY_ROUNDS,
         (false, 0) => ENOUGH_ROUNDS,
         (false, _) => MIN_ROUNDS,
@@ -261,6 +251,8 @@ pub fn allows_another(experiment: &Experiment, done: u32, elapsed: Duration, rou
 
 #[cfg(test)]
 mod tests {
+    use assay_model::offered::Offered;
+
     use super::*;
 
     fn experiment(rest: &str) -> Experiment {
@@ -327,7 +319,7 @@ mod tests {
         ))
         .expect("experiment");
         let round = Duration::from_secs(14);
-        assert!(searches_alone(&search) && !searches_alone(&experiment("rounds = 1")));
+        assert!(search.searches_alone() && !experiment("rounds = 1").searches());
         assert_eq!(affordable_rounds(&search, Duration::ZERO, round), 1);
         assert!(
             allows_another(&search, 0, Duration::ZERO, round) && !allows_another(&search, 1, round, round)

@@ -429,6 +429,17 @@ impl Experiment {
         self.measures.iter().flat_map(Measure::cells).collect()
     }
 
+    /// Whether a redline is searched in any of its cells.
+    pub fn searches(&self) -> bool {
+        self.measures.iter().flat_map(|measure| &measure.rates).any(Offered::is_search)
+    }
+
+    /// Whether redlines are searched and nothing else is asked for: a search takes as long as it may, and ends with its time.
+    pub fn searches_alone(&self) -> bool {
+        let mut rates = self.measures.iter().flat_map(|measure| &measure.rates).peekable();
+        rates.peek().is_some() && rates.all(Offered::is_search)
+    }
+
     /// The generators of other projects that load the servers besides, each once.
     pub fn other_generators(&self) -> Vec<GeneratorName> {
         let mut names = self.generators.clone();

@@ -49,6 +49,11 @@ impl Offered {
         matches!(self, Self::Share(_) | Self::Common | Self::Rate(_))
     }
 
+    /// Whether the highest rate is searched at which an objective is kept.
+    pub fn is_search(&self) -> bool {
+        matches!(self, Self::Redline(_))
+    }
+
     /// Whether the rate follows from what a closed loop in the same cell yields.
     pub fn needs_capacity(&self) -> bool {
         matches!(self, Self::Share(_) | Self::Common | Self::Redline(_))

@@ -13,7 +13,6 @@ pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use summary::summary;
 
-use assay_model::check::CheckOutcome;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
@@ -172,14 +171,10 @@ fn markdown_redlines(verdict: &RedlineVerdict) -> String {
 fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     for warning in disturbed::folded(notes::broken(verdict)) {
-        let label = if warning.outcome == CheckOutcome::Void { "Void" } else { "Warning" };
         let places = notes::places_in_words(&warning.places);
         let places = if places.is_empty() { places } else { format!(" [{places}]") };
-        let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        lines.push(format!(
-            "- **{label}**: {}",
-            foreign::markdown(&format!("{}{places}{remedy}", warning.evidence))
-        ));
+        let told = format!("{}{places}{}", warning.evidence, warning.remedy_after());
+        lines.push(format!("- **{}**: {}", warning.label(), foreign::markdown(&told)));
     }
     let asked = record
         .contenders

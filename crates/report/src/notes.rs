@@ -83,6 +83,16 @@ impl Warning {
         Self { rule, also: Vec::new(), outcome, evidence, remedy, places }
     }
 
+    /// What is written before it: whether the number is void or stands with a caveat.
+    pub(crate) fn label(&self) -> &'static str {
+        if self.outcome == CheckOutcome::Void { "Void" } else { "Warning" }
+    }
+
+    /// Its remedy as the end of its line; nothing where none is known.
+    pub(crate) fn remedy_after(&self) -> String {
+        self.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default()
+    }
+
     /// What it is about, in a word or two.
     pub(crate) fn about(&self) -> String {
         if self.also.is_empty() { self.rule.name().replace('-', " ") } else { "disturbed".to_owned() }

@@ -27,8 +27,9 @@ pub enum Ending {
     Regression,
 }
 
-/// How a single measurement ended, by the rules of a run: a failed contender when the server ended meanwhile; wrong when more than one request in a thousand failed for a reason of the
-/// server's; void when one of several generators was lost, so that the load was never made, and with `strict` when any rule says so.
+/// How a single measurement ended, by the rules of a run: a failed contender when the server ended meanwhile; wrong when more than one
+/// request in a thousand failed for a reason of the server's; void when one of several generators was lost, so that the load was never
+/// made, and with `strict` when any rule says so.
 pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
     let errors = report.books.errors.iter().filter(|(class, _)| is_the_servers(**class));
     let failed: u64 = errors.map(|(_, count)| count).sum();

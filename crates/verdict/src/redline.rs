@@ -1,7 +1,6 @@
 //! Redlines: the highest rate that keeps an objective, as the interval that the search in the record arrived at.
 
 use assay_model::experiment::Cell;
-use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Origin, Run};
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
 use assay_stats::redline::End;
@@ -16,7 +15,7 @@ use crate::window::{Evidence, Window};
 /// Judges every cell in which a redline was searched.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<RedlineVerdict> {
     let cells = evidence.record.experiment.cells().into_iter();
-    let searched = cells.filter(|cell| matches!(cell.offered, Offered::Redline(_)));
+    let searched = cells.filter(|cell| cell.offered.is_search());
     searched.map(|cell| judge_cell(evidence, cell)).filter(|judged| !judged.standings.is_empty()).collect()
 }
 

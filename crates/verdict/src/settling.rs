@@ -108,7 +108,7 @@ fn pairs_in<'r>(
 
 /// Every redline to be found: a cell and the name of a contender that still takes part.
 fn searches(record: &Record) -> Vec<(Cell, String)> {
-    let is_search = |cell: &Cell| matches!(cell.offered, Offered::Redline(_));
+    let is_search = |cell: &Cell| cell.offered.is_search();
     let cells: Vec<Cell> = record.experiment.cells().into_iter().filter(is_search).collect();
     let proper = record
         .contenders

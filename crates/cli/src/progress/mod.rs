@@ -10,13 +10,14 @@ use assay_lab::Stop;
 use assay_lab::rounds::{Event, Observer};
 use assay_model::record::NotRun;
 use assay_report::terminal::live::settled_in_words;
+use assay_report::words::count_of;
 use assay_verdict::Settling;
 
 use crate::args::Progress;
 use crate::{output, screen};
 use board::Drawn;
 pub(crate) use words::{Length, clock, left_in_words};
-use words::{begun, on, place_of_round, precision_so_far, rounds_in_words};
+use words::{begun, on, place_of_round, precision_so_far};
 
 /// Follows a run on standard error.
 pub(crate) struct Live {
@@ -116,7 +117,7 @@ impl Live {
 fn nobody_left(rounds: u32, left: usize, least: usize) -> String {
     let when = match rounds {
         0 => "before its first round".to_owned(),
-        rounds => format!("after {}", rounds_in_words(rounds)),
+        rounds => format!("after {}", count_of(rounds as usize, "round")),
     };
     let who = match (left, least) {
         (0, _) => "nobody is left to be measured".to_owned(),

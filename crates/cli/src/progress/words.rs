@@ -6,6 +6,7 @@ use assay_lab::Prediction;
 use assay_model::experiment::Cell;
 use assay_model::outlook::Outlook;
 use assay_model::setting::Setting;
+use assay_report::words::count_of;
 use assay_report::{format, outlook};
 
 /// A span as people say it: `45 s`, `3:05 min`.
@@ -30,18 +31,13 @@ pub(crate) struct Length {
 pub(super) fn begun(prediction: &Prediction, outlook: Option<&Outlook>, length: Length) -> String {
     let time = clock(prediction.total());
     let rounds = match length.is_fixed {
-        true => format!("{}, about {time}", rounds_in_words(prediction.rounds)),
+        true => format!("{}, about {time}", count_of(prediction.rounds as usize, "round")),
         false => format!("as many rounds as it takes, about {time} at most"),
     };
     let power = outlook.map_or_else(String::new, |of| format!("; {}", outlook::sentence(of)));
     let shorter = length.shorter.filter(|_| prediction.total() > LONG);
     let shorter = shorter.map_or_else(String::new, |how| format!("; {how}, Ctrl-C keeps what is measured"));
     format!("{rounds}{power}{shorter}")
-}
-
-/// `1 round`, `3 rounds`.
-pub(super) fn rounds_in_words(rounds: u32) -> String {
-    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
 }
 
 /// `3 of 12`, or `3 of about 12` where there may be more of them, or fewer.

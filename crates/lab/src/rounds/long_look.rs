@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use assay_model::experiment::Cell;
-use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
@@ -58,14 +57,12 @@ impl Runner<'_> {
     /// question.
     fn look_ordered(&self) -> Option<(Cell, Duration)> {
         let experiment = &self.plan.experiment;
-        let cells = experiment.cells();
-        let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
-        if searches || experiment.comparing.is_some() || !experiment.long_look {
+        if experiment.searches() || experiment.comparing.is_some() || !experiment.long_look {
             return None;
         }
         let settings = self.record.settings_had();
         let is_fit = |cell: &Cell| cell.offered.is_capacity() && settings.contains(&cell.setting());
-        let cell = cells.into_iter().find(is_fit)?;
+        let cell = experiment.cells().into_iter().find(is_fit)?;
         let left = self.end_of_budget()?.saturating_duration_since(self.stop.time());
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
         let length = length(left, budget, self.lookers(&cell).len())?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use assay_model::experiment::{Cell, Span};
-use assay_model::offered::Offered;
 use assay_model::record::{Measurement, NotRun, Run, Stage};
 use assay_verdict::course::Next;
 use assay_verdict::rates::course_of;
@@ -29,7 +28,7 @@ impl OngoingRun<'_> {
             if self.server_run.stop.soon() {
                 return Err(None);
             }
-            if matches!(cell.offered, Offered::Redline(_)) {
+            if cell.offered.is_search() {
                 self.search(cell, telling)?;
                 continue;
             }

@@ -72,3 +72,16 @@ fn a_cell_of_an_older_record_is_a_closed_loop() {
     assert_eq!(text, r#"{"workload":"hello","connections":64,"pipeline":8,"offered":"50%"}"#);
     assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), deep);
 }
+
+#[test]
+fn a_search_stands_alone_where_nothing_else_is_asked() {
+    let of = |rates: &[&str]| {
+        let rates = rates.iter().map(|rate| rate.parse().unwrap()).collect();
+        let experiment = Experiment::new("e", vec![Measure { rates, ..Measure::capacity("hello", vec![1]) }]);
+        (experiment.searches(), experiment.searches_alone())
+    };
+    assert_eq!(of(&["p99<20ms"]), (true, true));
+    assert_eq!(of(&["p99<20ms", "capacity"]), (true, false));
+    assert_eq!(of(&["capacity"]), (false, false));
+    assert_eq!(of(&[]), (false, false));
+}

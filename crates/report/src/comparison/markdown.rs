@@ -40,10 +40,8 @@ fn caveat(caveat: &Check) -> String {
 }
 
 fn objection(warning: &Warning) -> String {
-    let label = if warning.outcome == CheckOutcome::Void { "Void" } else { "Warning" };
-    let remedy = warning.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    let told = format!("{}: {}{remedy}", warning.about(), warning.evidence);
-    format!("- **{label}**: {}\n", foreign::markdown(&told))
+    let told = format!("{}: {}{}", warning.about(), warning.evidence, warning.remedy_after());
+    format!("- **{}**: {}\n", warning.label(), foreign::markdown(&told))
 }
 
 fn headline(comparison: &Comparison) -> String {

@@ -234,7 +234,7 @@ fn curves(windows: &[Window<'_>]) -> Vec<Curve> {
     let is_whole = |window: &&Window<'_>| window.counts && window.measurement.void_rules().is_empty();
     for window in windows.iter().filter(is_whole) {
         let offered = window.measurement.cell.offered;
-        if !matches!(offered, Offered::Redline(_)) {
+        if !offered.is_search() {
             groups.entry((offered, window.run.contender.as_str())).or_default().push(&window.durations);
         }
     }

@@ -145,16 +145,19 @@ fn warn(page: &mut Page, broken: Vec<notes::Broken<'_>>, judged: usize) {
 }
 
 fn objection(page: &mut Page, warning: &notes::Warning, judged: usize) {
-    let (label, ansi) = match warning.outcome {
-        CheckOutcome::Void => ("Void", ALARM),
-        CheckOutcome::Warn | CheckOutcome::Pass => ("Warning", CAUTION),
-    };
+    let ansi = if warning.outcome == CheckOutcome::Void { ALARM } else { CAUTION };
     let places = match warning.places.as_slice() {
         [] => String::new(),
         places if page.style.full => format!(" [{}]", notes::places_in_words(places)),
         places => format!(" [{}]", notes::places_in_short(places, judged)),
     };
-    paragraph(page, label, ansi, PLAIN, &format!("{}: {}{places}", warning.about(), warning.evidence));
+    paragraph(
+        page,
+        warning.label(),
+        ansi,
+        PLAIN,
+        &format!("{}: {}{places}", warning.about(), warning.evidence),
+    );
     if let Some(remedy) = &warning.remedy {
         arrow(page, remedy);
     }

@@ -17,7 +17,7 @@ mod written;
 
 pub(crate) use evidence::{bottleneck, disturbed, measured_under_load, restarts_vary};
 pub use evidence::{described, evidence, held_in_words, withheld};
-pub(crate) use phrases::count_of;
+pub use phrases::count_of;
 pub use remedy::remedy;
 pub(crate) use remedy::remedy_of_disturbance;
 pub(crate) use written::FINDINGS;
@@ -42,7 +42,7 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     let mut sentences = standings::warning(&verdict.trust);
     let redlines = redline::sentences(record, &verdict.redlines);
     let (answer, besides) =
-        if redline::are_the_answer(record) { (redlines, Vec::new()) } else { (Vec::new(), redlines) };
+        if record.experiment.searches_alone() { (redlines, Vec::new()) } else { (Vec::new(), redlines) };
     sentences.extend(answer);
     // Whoever measures on two stacks, or over two protocols, asks what that changes, before who is the fastest on each.
     sentences.extend(stack::sentences(&verdict.stack_cost, &verdict.crossings));

@@ -9,8 +9,8 @@ const LEAST_HALF_WIDTH: f64 = 0.001;
 /// Ratios from which a fraction tells nobody anything.
 const LARGE: f64 = 1000.0;
 
-/// "1 round", "3 rounds".
-pub(crate) fn count_of(n: usize, noun: &str) -> String {
+/// A number of things in words: "1 round", "3 rounds".
+pub fn count_of(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 

@@ -8,12 +8,6 @@ use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
 use super::phrases::count_of;
 use crate::format;
 
-/// Whether a run searches for redlines and nothing else, so that they are its answer.
-pub(super) fn are_the_answer(record: &Record) -> bool {
-    let mut rates = record.experiment.measures.iter().flat_map(|measure| &measure.rates).peekable();
-    rates.peek().is_some() && rates.all(|offered| matches!(offered, Offered::Redline(_)))
-}
-
 /// A sentence for each contender whose redline was searched.
 pub(super) fn sentences(record: &Record, verdicts: &[RedlineVerdict]) -> Vec<String> {
     let of = |verdict: &RedlineVerdict| {
@@ -140,16 +134,6 @@ mod tests {
             let standings = told.iter().position(|told| told.starts_with("On hello"));
             assert!(standings.is_none_or(|standings| at < standings), "{told:#?}");
         }
-    }
-
-    #[test]
-    fn redlines_are_the_answer_where_nothing_else_was_asked() {
-        let (mut record, _) = searched(false);
-        assert!(are_the_answer(&record));
-        record.experiment.measures[0].rates.push(Offered::Capacity);
-        assert!(!are_the_answer(&record));
-        record.experiment.measures[0].rates.clear();
-        assert!(!are_the_answer(&record));
     }
 
     #[test]

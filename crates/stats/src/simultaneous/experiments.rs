@@ -39,6 +39,8 @@ pub(super) struct Experiments {
     allowed: usize,
     /// The critical deviate of one pair at one look, which is known.
     of_one_pair: f64,
+    /// That of all pairs.
+    of_all_pairs: f64,
     /// The number of an experiment, that of a pair, and its largest weighted deviate over all looks: the largest first.
     extremes: Vec<(usize, usize, f64)>,
 }
@@ -66,7 +68,14 @@ impl Experiments {
         }
         extremes.sort_unstable_by(|(.., a), (.., b)| b.total_cmp(a));
         let allowed = ((1.0 - f64::from_bits(question.confidence)) * experiments as f64) as usize;
-        Self { allowed, of_one_pair, extremes }
+        let mut simulated = Self { allowed, of_one_pair, of_all_pairs: of_one_pair, extremes };
+        simulated.of_all_pairs = simulated.critical_deviate(|_| true);
+        simulated
+    }
+
+    /// The deviate that the largest of all pairs exceeds in a share α of the experiments.
+    pub(super) fn of_all_pairs(&self) -> f64 {
+        self.of_all_pairs
     }
 
     /// The deviate that the largest of the pairs in question exceeds in a share α of the experiments. Pairs are counted from those of

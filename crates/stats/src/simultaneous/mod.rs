@@ -55,7 +55,7 @@ pub struct Boundary {
     simulated: Option<Question>,
     /// The critical value of one pair at the last look alone, as a normal deviate.
     of_one_pair: f64,
-    /// The critical value of all pairs at the last look, as a normal deviate.
+    /// The critical value of the pairs in question at the last look, as a normal deviate.
     last_deviate: f64,
 }
 
@@ -115,15 +115,9 @@ impl Boundary {
         let contenders = contenders.max(2);
         let question = Question { contenders, first, last, confidence: confidence.to_bits(), lent };
         let simulated = (contenders > 2 || first < last).then_some(question);
-        let boundary = Self {
-            confidence,
-            first_look: first,
-            most_rounds: last,
-            simulated,
-            of_one_pair,
-            last_deviate: of_one_pair,
-        };
-        Ok(boundary.among(|_| true))
+        let last_deviate =
+            simulated.map_or(of_one_pair, |question| Experiments::of(question, of_one_pair).of_all_pairs());
+        Ok(Self { confidence, first_look: first, most_rounds: last, simulated, of_one_pair, last_deviate })
     }
 
     /// The boundary that those pairs need which are left in question: no lower than that of one of them, no higher than that of all.
@@ -247,7 +241,7 @@ mod tests {
         assert!((0.99..1.03).contains(&(one / once(2, 5))), "{one} instead of {}", once(2, 5));
     }
 
-    /// Three of six are 15 pairs less 12: as many as three alone have, and as often wrong together.
+    /// The pairs of three among six contenders depend on each other as those of three alone do, so they need the same boundary.
     #[test]
     fn the_pairs_of_a_few_need_the_boundary_of_a_few() {
         let of_three_among_six = |pair: usize| [0, 1, 5].contains(&pair);

@@ -111,8 +111,7 @@ fn shorter(plan: &RunPlan, arguments: &RunArguments) -> Option<&'static str> {
     }
     let is_small =
         arguments.experiment.is_none() && !(arguments.selectors.is_empty() && arguments.cmd.is_empty());
-    let searches = plan.experiment.cells().iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
-    Some(match searches || arguments.comparing.is_some() {
+    Some(match plan.experiment.searches() || arguments.comparing.is_some() {
         true => "--budget 1m for a first look",
         false if is_small => "--quick for a first look",
         false => "--budget makes it shorter",

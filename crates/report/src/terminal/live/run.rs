@@ -238,10 +238,8 @@ impl Board {
     /// What speaks against windows so far, the worst first.
     fn warnings(&self, page: &mut Page) {
         for warning in &self.warnings {
-            let (label, ansi) = match warning.outcome {
-                CheckOutcome::Void => ("Void", ALARM),
-                CheckOutcome::Warn | CheckOutcome::Pass => ("Warning", CAUTION),
-            };
+            let label = warning.label();
+            let ansi = if warning.outcome == CheckOutcome::Void { ALARM } else { CAUTION };
             let whose: BTreeSet<&str> = warning.places.iter().map(|place| place.contender.as_str()).collect();
             let whose = whose.into_iter().collect::<Vec<_>>().join(", ");
             let told = format!("{whose}: {}", warning.evidence);
