@@ -9,6 +9,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::html::{self, LiveEdition};
 use assay_report::page::PageRun;
+use assay_report::words::place_of_round;
 use assay_report::{foreign, format};
 
 use crate::failure::Failure;
@@ -27,9 +28,9 @@ pub(crate) struct LivePage {
 
 impl LivePage {
     /// Serves on this port of loopback, or on a free one where it is 0; nobody is answered before the run has begun.
-    pub(crate) fn begin(port: u16) -> Result<Self, Failure> {
+    pub(crate) fn begin(port: u16, has_fixed_rounds: bool) -> Result<Self, Failure> {
         let server = assay_live::LivePage::begin(port)?;
-        Ok(Self { server, ongoing: Ongoing::default(), said: None })
+        Ok(Self { server, ongoing: Ongoing { has_fixed_rounds, ..Ongoing::default() }, said: None })
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -100,6 +101,7 @@ impl Observer for Followers<'_> {
 #[derive(Default)]
 struct Ongoing {
     round: Option<(u32, u32)>,
+    has_fixed_rounds: bool,
     doing: String,
     /// When the last round is expected to end.
     ends: Option<Instant>,
@@ -140,11 +142,11 @@ impl Ongoing {
         true
     }
 
-    /// `round 2 of 4 · nginx: 78.0k/s on hello at 64 connections · about 1:20 min left`.
+    /// `round 2 of about 4 · nginx: 78.0k/s on hello at 64 connections · about 1:20 min left`.
     fn words(&self, now: Instant) -> String {
         let left = self.ends.map(|ends| ends.saturating_duration_since(now)).filter(|left| !left.is_zero());
         let parts = [
-            self.round.map(|(round, of)| format!("round {round} of {of}")),
+            self.round.map(|(round, of)| place_of_round(round, of, self.has_fixed_rounds)),
             Some(self.doing.clone()),
             left.map(|left| format!("about {} left", clock(left))),
         ];
@@ -165,7 +167,7 @@ mod tests {
 
     #[test]
     fn while_a_window_is_measured_nobody_is_answered() {
-        let mut page = LivePage::begin(0).expect("a page");
+        let mut page = LivePage::begin(0, true).expect("a page");
         let edition = |html| Edition { html, update: "{}" };
         page.server.show(&edition("first")).expect("shown");
         let (host, path) = page.address()["http://".len()..].split_once('/').expect("a path");
@@ -194,8 +196,10 @@ mod tests {
         ongoing.ends = Some(now + Duration::from_secs(80));
         assert_eq!(
             ongoing.words(now),
-            format!("round 2 of 4 · nginx: 78.0k/s on {cell} · about 1:20 min left")
+            format!("round 2 of about 4 · nginx: 78.0k/s on {cell} · about 1:20 min left")
         );
+        ongoing.has_fixed_rounds = true;
+        assert!(ongoing.words(now).starts_with("round 2 of 4 · "));
         assert!(!ongoing.take(&Event::Split { common: None }));
     }
 }

@@ -337,6 +337,8 @@ pub enum Evidence {
         /// Who took part twice; absent when nobody did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         contender: Option<String>,
+        /// Whether it could be compared with itself: too few rounds may count.
+        is_compared: bool,
         /// A cell in which it differs from itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         apart: Option<SelfRatio>,

@@ -12,11 +12,16 @@ use super::tables::Tables;
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
 pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseFloor> {
-    let control = record.contenders.iter().find(|entry| entry.control_of.is_some())?;
+    let contender = controlled(record)?.to_owned();
     let ratios = tables.self_ratios();
     let widths = ratios.iter().map(|of| (of.ratio.high / of.ratio.low).sqrt() - 1.0);
     let half_width = median(&widths.collect::<Vec<f64>>())?;
-    Some(NoiseFloor { contender: control.control_of.clone()?, half_width, ratios })
+    Some(NoiseFloor { contender, half_width, ratios })
+}
+
+/// Who takes part twice.
+fn controlled(record: &Record) -> Option<&str> {
+    record.contenders.iter().find_map(|entry| entry.control_of.as_deref())
 }
 
 /// Whether the machine is fit to compare: a contender must not differ from itself. A run that was to measure nobody at capacity, as
@@ -32,7 +37,8 @@ pub(crate) fn check(record: &Record, floor: Option<&NoiseFloor>, noise: Option<&
     let outcome = if floor.is_none() || apart.is_some() { CheckOutcome::Warn } else { CheckOutcome::Pass };
     let evidence = Evidence::NoiseFloor {
         restart_cv: noise.map(|noise| noise.restart_cv),
-        contender: floor.map(|floor| floor.contender.clone()),
+        contender: controlled(record).map(str::to_owned),
+        is_compared: floor.is_some(),
         apart,
     };
     Some(Check { rule: Rule::NoiseFloor, outcome, evidence })

@@ -97,6 +97,16 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
 }
 
 #[test]
+fn a_control_of_too_few_rounds_is_told_to_be_there() {
+    let single = with_control(record(&[("a", &[50_000.0]), ("a′", &[49_000.0])]));
+    let told = check(&judged(&single).trust, "noise-floor").evidence.clone();
+    assert!(
+        matches!(&told, Evidence::NoiseFloor { contender: Some(name), is_compared: false, .. } if name == "a"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_machine_on_which_equals_differ_is_not_fit() {
     let apart = with_control(record(&[("a", &noisy(50_000.0, 20, 6)), ("a′", &noisy(40_000.0, 21, 6))]));
     let verdict = judged(&apart);

@@ -61,8 +61,9 @@ struct State {
 }
 
 impl Drawn {
-    pub(super) fn begin(ascii: bool, stop: &Stop) -> Self {
-        let state = Mutex::default();
+    pub(super) fn begin(ascii: bool, has_fixed_rounds: bool, stop: &Stop) -> Self {
+        let board = Board { has_fixed_rounds, ..Board::default() };
+        let state = Mutex::new(State { board, ..State::default() });
         let shared = Arc::new(Shared { state, stop: stop.clone(), ascii, began: Instant::now() });
         let (pipe, alive) =
             pipe_with(PipeFlags::CLOEXEC).map_or((None, None), |(pipe, alive)| (Some(pipe), Some(alive)));

@@ -10,14 +10,14 @@ use assay_lab::Stop;
 use assay_lab::rounds::{Event, Observer};
 use assay_model::record::NotRun;
 use assay_report::terminal::live::settled_in_words;
-use assay_report::words::count_of;
+use assay_report::words::{count_of, place_of_round};
 use assay_verdict::Settling;
 
 use crate::args::Progress;
 use crate::{output, screen};
 use board::Drawn;
 pub(crate) use words::{Length, clock, left_in_words};
-use words::{begun, on, place_of_round, precision_so_far};
+use words::{begun, on, precision_so_far};
 
 /// Follows a run on standard error.
 pub(crate) struct Live {
@@ -33,7 +33,7 @@ impl Live {
     pub(crate) fn new(progress: Progress, ascii: bool, length: Length, stop: &Stop) -> Self {
         let is_drawn = progress == Progress::Auto && screen::can_be_drawn_on();
         Self {
-            drawn: is_drawn.then(|| Drawn::begin(ascii, stop)),
+            drawn: is_drawn.then(|| Drawn::begin(ascii, length.is_fixed, stop)),
             is_told: progress != Progress::None,
             length,
         }
@@ -70,7 +70,7 @@ impl Live {
         };
         let place = place_of_round(round.index + 1, round.of, self.length.is_fixed);
         let left = clock(round.left);
-        self.say(&format!("round {place} saved{precision}{settled}, {left} left"));
+        self.say(&format!("{place} saved{precision}{settled}, {left} left"));
     }
 
     /// Tells what is to stay on standard error.

@@ -40,12 +40,6 @@ pub(super) fn begun(prediction: &Prediction, outlook: Option<&Outlook>, length: 
     format!("{rounds}{power}{shorter}")
 }
 
-/// `3 of 12`, or `3 of about 12` where there may be more of them, or fewer.
-pub(super) fn place_of_round(number: u32, of: u32, is_fixed: bool) -> String {
-    let about = if is_fixed || number >= of { "" } else { "about " };
-    format!("{number} of {about}{of}")
-}
-
 /// What is said of a database that could not be removed.
 pub(crate) fn left_in_words(problem: &str) -> String {
     format!("{problem}; `assay clean --database URL` removes it")
@@ -97,12 +91,5 @@ mod tests {
         );
         assert_eq!(told(1, 60, FIXED), "1 round, about 1:00 min");
         assert_eq!(told(3, 10, FIXED), "3 rounds, about 30 s");
-    }
-
-    #[test]
-    fn a_round_is_one_of_about_so_many_where_their_number_may_change() {
-        let told =
-            [(1, 40, false), (7, 7, false), (1, 3, true)].map(|(n, of, fixed)| place_of_round(n, of, fixed));
-        assert_eq!(told, ["1 of about 40", "7 of 7", "1 of 3"]);
     }
 }

@@ -80,8 +80,8 @@ fn a_search_stands_alone_where_nothing_else_is_asked() {
         let experiment = Experiment::new("e", vec![Measure { rates, ..Measure::capacity("hello", vec![1]) }]);
         (experiment.searches(), experiment.searches_alone())
     };
-    assert_eq!(of(&["p99<20ms"]), (true, true));
-    assert_eq!(of(&["p99<20ms", "capacity"]), (true, false));
-    assert_eq!(of(&["capacity"]), (false, false));
+    assert_eq!(of(&["redline:p99<20ms"]), (true, true));
+    assert_eq!(of(&["redline:p99<20ms", "max"]), (true, false));
+    assert_eq!(of(&["max"]), (false, false));
     assert_eq!(of(&[]), (false, false));
 }

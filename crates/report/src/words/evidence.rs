@@ -96,8 +96,8 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::MachineSpeed { spread_share, outliers } => machine::speed(*spread_share, *outliers),
         E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),
         E::Change { change_share, p } => runs::change(check, *change_share, *p),
-        E::NoiseFloor { restart_cv, contender, apart } => {
-            runs::noise(*restart_cv, contender.as_deref(), apart.as_ref())
+        E::NoiseFloor { restart_cv, contender, is_compared, apart } => {
+            runs::noise(*restart_cv, (contender.as_deref(), *is_compared), apart.as_ref())
         }
         E::Imported { origin } => runs::imported(origin),
         E::SingleRun => super::imported::ALONE.to_owned(),

@@ -17,7 +17,7 @@ mod written;
 
 pub(crate) use evidence::{bottleneck, disturbed, measured_under_load, restarts_vary};
 pub use evidence::{described, evidence, held_in_words, withheld};
-pub use phrases::count_of;
+pub use phrases::{count_of, place_of_round};
 pub use remedy::remedy;
 pub(crate) use remedy::remedy_of_disturbance;
 pub(crate) use written::FINDINGS;

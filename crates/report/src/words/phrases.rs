@@ -14,6 +14,12 @@ pub fn count_of(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// The place of a round in a run: "round 3 of 12", or "round 3 of about 12" where there may be more of them, or fewer.
+pub fn place_of_round(number: u32, of: u32, is_fixed: bool) -> String {
+    let about = if is_fixed || number >= of { "" } else { "about " };
+    format!("round {number} of {about}{of}")
+}
+
 /// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
 pub(super) fn plus_minus(ratio: &Interval) -> String {
     let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH * ratio.estimate.max(1.0));
@@ -45,6 +51,13 @@ pub(super) fn all_of(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_is_one_of_about_so_many_where_their_number_may_change() {
+        let told =
+            [(1, 40, false), (7, 7, false), (1, 3, true)].map(|(n, of, fixed)| place_of_round(n, of, fixed));
+        assert_eq!(told, ["round 1 of about 40", "round 7 of 7", "round 1 of 3"]);
+    }
 
     #[test]
     fn ratios_and_lists_for_people() {

@@ -108,6 +108,9 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
         Evidence::SlowMode { change_share, .. } | Evidence::LongLook { change_share, .. } => {
             Some(if *change_share > 0.0 { WARM_LONGER } else { TIRING })
         }
+        Evidence::NoiseFloor { contender: Some(_), is_compared: false, .. } => {
+            Some("measure longer: two rounds at least must count")
+        }
         Evidence::NoiseFloor { apart: None, .. } => {
             Some("measure two rounds at least that count, and one contender twice in each (the A/A control)")
         }

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
-    let mut page = arguments.live.map(|port| serve_live(port, arguments.open)).transpose()?;
+    let mut page = arguments.live.map(|port| serve_live(port, &plan, arguments.open)).transpose()?;
     let record = match measure(&plan, &arguments, page.as_mut()) {
         Err(Failure::Lab(LabError::Unsaved { cause, kept })) => {
             show(&kept, &judge(&kept)?, &arguments)?;
@@ -71,8 +71,8 @@ pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
 }
 
 /// Serves the run's page from now on, and says where.
-fn serve_live(port: u16, is_opened: bool) -> Result<LivePage, Failure> {
-    let page = LivePage::begin(port)?;
+fn serve_live(port: u16, plan: &RunPlan, is_opened: bool) -> Result<LivePage, Failure> {
+    let page = LivePage::begin(port, has_fixed_rounds(plan))?;
     output::note(format_args!("live page {}", page.address()));
     if is_opened {
         let address = OsString::from(page.address());

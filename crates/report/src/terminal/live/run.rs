@@ -13,6 +13,7 @@ use super::{Block, cut, drawn};
 use crate::standings::or_dash;
 use crate::terminal::table::{Column, Row, table};
 use crate::terminal::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page, Style, rates};
+use crate::words::place_of_round;
 use crate::{format, notes};
 
 /// Warnings of which there is a line each.
@@ -29,6 +30,8 @@ pub struct Board {
     pub since_ns: Option<u64>,
     /// Number of the present round, the first being 1, and how many there will probably be.
     pub round: Option<(u32, u32)>,
+    /// Whether it is known how many rounds there will be, if all goes well.
+    pub has_fixed_rounds: bool,
     /// Time until the run ends, probably, in nanoseconds; absent while that is not known.
     pub left_ns: Option<u64>,
     /// The pairs that are settled, where the run goes on until all are.
@@ -122,7 +125,7 @@ impl Board {
     /// What people wait for stands first: the end of the line is cut where the terminal is narrow.
     fn status(&self, page: &mut Page) {
         let left = self.left_ns.filter(|left| *left > 0).map(|left| format!("{} left", format::span(left)));
-        let round = self.round.map(|(number, of)| format!("round {number} of {of}"));
+        let round = self.round.map(|(number, of)| place_of_round(number, of, self.has_fixed_rounds));
         let since = self.since_ns.map(|since| format!(", {}", format::span(since))).unwrap_or_default();
         let doing = Some(format!("{}{since}", self.doing)).filter(|_| !self.doing.is_empty());
         let parts: Vec<String> = [left, round, doing].into_iter().flatten().collect();
@@ -274,7 +277,7 @@ impl Board {
         );
         for line in [
             "q           finish this round and stop: the record is whole and judged",
-            "p           wait before the next window, and go on; a pause is no part of the budget",
+            "p           wait before the next window, and go on; the budget waits as well",
             "?           back to the standings",
             "Ctrl-C      finish this window and stop; twice: stop at once",
             "",

@@ -73,11 +73,19 @@ pub(crate) fn restarts_vary(cv: f64) -> String {
     }
 }
 
-pub(super) fn noise(restart_cv: Option<f64>, contender: Option<&str>, apart: Option<&SelfRatio>) -> String {
+/// How noisy a run was, going by its restarts and by its A/A control, which may have too few rounds to be compared with its original.
+pub(super) fn noise(
+    restart_cv: Option<f64>,
+    (contender, is_compared): (Option<&str>, bool),
+    apart: Option<&SelfRatio>,
+) -> String {
     let noise = restart_cv
         .map_or_else(|| "too few rounds count to tell how much restarts vary".to_owned(), restarts_vary);
     match (contender, apart) {
         (None, _) => format!("{noise}; no contender took part twice as an A/A control"),
+        (Some(name), None) if !is_compared => {
+            format!("{noise}, nor to compare {name} with its A/A control")
+        }
         (Some(name), None) => format!("{noise}; A/A control: {name} is not shown to differ from itself"),
         (Some(name), Some(SelfRatio { cell, ratio })) => format!(
             "{name} differs from itself on {cell}: restarted it was {} times as fast, between {} and {}",

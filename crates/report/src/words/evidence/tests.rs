@@ -192,16 +192,31 @@ fn what_runs_differ_in_is_told_with_both_values() {
 fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     let ratio = Interval { estimate: 1.0312, low: 1.02, high: 1.0422, confidence: 0.95 };
     let apart = Some(SelfRatio { cell: Cell::closed("hello", 64), ratio });
-    let noise = Evidence::NoiseFloor { restart_cv: Some(0.012), contender: Some("a".into()), apart };
+    let noise = Evidence::NoiseFloor {
+        restart_cv: Some(0.012),
+        contender: Some("a".into()),
+        is_compared: true,
+        apart,
+    };
     let sentence = told(Rule::NoiseFloor, CheckOutcome::Warn, noise);
     assert!(
         sentence.ends_with("restarted it was 1.031 times as fast, between 1.020 and 1.042"),
         "{sentence}"
     );
-    let alike = Evidence::NoiseFloor { restart_cv: Some(0.0), contender: Some("a".into()), apart: None };
+    let of = |restart_cv, is_compared| Evidence::NoiseFloor {
+        restart_cv,
+        contender: Some("a".into()),
+        is_compared,
+        apart: None,
+    };
+    let alike = of(Some(0.0), true);
     assert_eq!(
         told(Rule::NoiseFloor, CheckOutcome::Pass, alike),
         "restarts vary by no more than their windows explain; A/A control: a is not shown to differ from itself"
+    );
+    assert_eq!(
+        told(Rule::NoiseFloor, CheckOutcome::Warn, of(None, false)),
+        "too few rounds count to tell how much restarts vary, nor to compare a with its A/A control"
     );
     let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
     assert_eq!(
