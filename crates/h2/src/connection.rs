@@ -235,6 +235,12 @@ impl Connection {
         self.idle_frames = 0;
     }
 
+    /// A stream of ours came to an end without an answer: the frame that said so was of use.
+    #[inline]
+    pub fn ended(&mut self) {
+        self.idle_frames = 0;
+    }
+
     /// The connection is to end; streams above `last` were not looked at.
     pub fn go_away(&mut self, last: u32, code: Code) {
         write_go_away(last, code.number(), &mut self.out);

@@ -103,7 +103,9 @@ fn remedy(class: &ErrorClass) -> &'static str {
             "renew it, or see to this machine's clock; --insecure takes any certificate all the same"
         }
         ErrorClass::TlsBadCertificate => "mend it, or take any certificate with --insecure",
-        ErrorClass::TlsNoProtocol => "let the server speak http/1.1 over TLS",
+        ErrorClass::TlsNoProtocol => {
+            "let the server choose what is offered: h2 with --http 2 and for gRPC, http/1.1 without"
+        }
         ErrorClass::TlsRefused => {
             "see in the server's log what it misses: a certificate of ours (--cert, --key), or a version or cipher"
         }

@@ -286,6 +286,7 @@ impl Line for Pipeline {
         match loss {
             Loss::Of(class) => class,
             Loss::TimedOut if is_in_body => ErrorClass::BodyTimeout,
+            Loss::TimedOut if i >= self.in_flight - self.unaccepted => ErrorClass::SendTimeout,
             Loss::TimedOut => ErrorClass::HeadTimeout,
             Loss::Reset | Loss::SendReset if is_in_body => ErrorClass::ResetInBody,
             Loss::SendReset => ErrorClass::SendReset,
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn flights_leave_in_the_order_they_came() {
-        let due = Due { intended: Nanos(1), noticed: Nanos(2) };
+        let due = Due::new(Nanos(1), Nanos(2));
         let (mut line, mut row) = (Pipeline { depth: 3, ..Pipeline::default() }, [Flight::default(); 3]);
         let (mut pushed, mut popped) = (0u32, 0u32);
         for step in 0..100 {

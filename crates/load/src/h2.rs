@@ -33,6 +33,13 @@ const UNTOLD_STREAMS: usize = 100;
 /// Bytes that wait for the engine beyond which no more of a body is written.
 const QUEUED_BYTES: usize = assay_engine::SEND_QUEUE_BYTES;
 
+/// What is said of a server that speaks something else.
+const ANSWERS_IN_HTTP1: &str = "the server answers in HTTP/1.1, and HTTP/2 was asked for";
+const ANSWERS_IN_TLS: &str = "the server answers in TLS, and none was asked for: write https:// in the URL";
+
+/// How an alert of TLS begins (RFC 8446 §5.1).
+const TLS_ALERT: &[u8] = &[21, 3];
+
 /// HTTP/2, as one thread speaks it.
 pub(crate) struct Http2 {
     requests: Vec<Request>,
@@ -159,6 +166,10 @@ impl Protocol for Http2 {
         if let Some((place, end)) = wire.streams.next_ended() {
             return Ok(Progress::Ended { used: 0, place, end });
         }
+        // A refusal in TLS is shorter than the head of a frame.
+        if !wire.connection.has_begun() && input.starts_with(TLS_ALERT) {
+            return Err(Breach::Malformed(ANSWERS_IN_TLS.to_owned()));
+        }
         let mut used = 0;
         loop {
             match wire.connection.read(&input[used..]) {
@@ -174,8 +185,7 @@ impl Protocol for Http2 {
                     }
                 }
                 Err(_) if !wire.connection.has_begun() && input.starts_with(b"HTTP/1.") => {
-                    let why = "the server answers in HTTP/1.1, and HTTP/2 was asked for";
-                    return Err(Breach::Malformed(why.to_owned()));
+                    return Err(Breach::Malformed(ANSWERS_IN_HTTP1.to_owned()));
                 }
                 Err(error) => return Err(Breach::Malformed(error.to_string())),
             }
@@ -301,6 +311,7 @@ impl Line for Multiplex {
         match loss {
             Loss::Of(class) => class,
             Loss::TimedOut if is_in_body => ErrorClass::BodyTimeout,
+            Loss::TimedOut if stream.is_some_and(|stream| !stream.is_sent) => ErrorClass::SendTimeout,
             Loss::TimedOut => ErrorClass::HeadTimeout,
             Loss::Reset | Loss::SendReset if is_in_body => ErrorClass::ResetInBody,
             Loss::Reset if is_sent => ErrorClass::ResetBeforeHead,

@@ -7,7 +7,7 @@ use assay_model::load::ErrorClass;
 use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 39] = [
+const CLASSES: [ErrorClass; 40] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
@@ -23,6 +23,7 @@ const CLASSES: [ErrorClass; 39] = [
     ErrorClass::TlsBroken,
     ErrorClass::UpgradeRefused,
     ErrorClass::SendReset,
+    ErrorClass::SendTimeout,
     ErrorClass::ResetBeforeHead,
     ErrorClass::ResetInBody,
     ErrorClass::StreamReset,

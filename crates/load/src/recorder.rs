@@ -146,7 +146,7 @@ impl Recorder {
         self.failed_unsent(class, 1, now);
         if self.is_measured(flight) {
             self.times.failed.record((now - flight.sent).0);
-            if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout) {
+            if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout | ErrorClass::SendTimeout) {
                 self.times.censored.record((now - self.began(flight)).0);
             } else {
                 self.times.wrong.record((now - flight.sent).0);
@@ -335,7 +335,7 @@ mod tests {
             recorder.failed(&flight(intended, 150, 160), ErrorClass::HeadTimeout, Nanos(190));
             recorder.failed(&flight(intended, 150, 160), ErrorClass::Parse, Nanos(190));
             recorder.censored(&flight(intended, 150, 160), Nanos(350));
-            let due = Due { intended: Nanos(intended), noticed: Nanos(150) };
+            let due = Due::new(Nanos(intended), Nanos(150));
             recorder.unsent(due, ErrorClass::UnsentEnd, Nanos(250));
         }
         let censored = &recorder.times.censored;

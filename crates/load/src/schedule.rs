@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 
 use crate::arrivals::Arrivals;
 
-/// Due requests of one thread that may wait for a connection; more are given up as unsent. 24 MiB at most.
+/// Due requests of one thread that may wait for a connection; more are given up as unsent. 32 MiB at most.
 pub(crate) const MAX_BACKLOG: usize = 1 << 20;
 
 /// A request that is due.
@@ -16,6 +16,16 @@ pub(crate) struct Due {
     pub(crate) intended: Nanos,
     /// When the thread noticed; later only if the thread was late.
     pub(crate) noticed: Nanos,
+    /// When it was sent first, if the server has given it back since.
+    pub(crate) sent_first: Option<Nanos>,
+}
+
+impl Due {
+    /// One that was never sent.
+    #[inline]
+    pub(crate) fn new(intended: Nanos, noticed: Nanos) -> Self {
+        Self { intended, noticed, sent_first: None }
+    }
 }
 
 /// The requests of one thread in the order in which they are due.
@@ -77,7 +87,7 @@ impl<A: Arrivals> Schedule<A> {
             self.arrivals.pass();
             self.count(intended);
             if self.backlog.len() < MAX_BACKLOG {
-                self.backlog.push_back(Due { intended, noticed: now });
+                self.backlog.push_back(Due::new(intended, now));
             } else {
                 self.given_up += 1;
             }
@@ -92,7 +102,7 @@ impl<A: Arrivals> Schedule<A> {
         }
         self.is_open_at(now).then(|| {
             self.count(now);
-            Due { intended: now, noticed: now }
+            Due::new(now, now)
         })
     }
 
@@ -170,7 +180,7 @@ mod tests {
         assert_eq!(schedule.backlog.len(), 0);
         schedule.collect(Nanos(1025));
         assert_eq!((schedule.backlog.len(), schedule.intended_in_window()), (3, 2));
-        assert_eq!(schedule.take(Nanos(1030)), Some(Due { intended: Nanos(1000), noticed: Nanos(1025) }));
+        assert_eq!(schedule.take(Nanos(1030)), Some(Due::new(Nanos(1000), Nanos(1025))));
         assert_eq!(schedule.wake_at(), Nanos(1030));
     }
 
@@ -193,7 +203,7 @@ mod tests {
         assert_eq!(schedule.take(Nanos(1)), None, "not begun");
         schedule.begin(hours(10, 10, 100), u64::MAX);
         assert_eq!((schedule.take(Nanos(9)), schedule.is_spent(Nanos(9))), (None, false));
-        assert_eq!(schedule.take(Nanos(10)), Some(Due { intended: Nanos(10), noticed: Nanos(10) }));
+        assert_eq!(schedule.take(Nanos(10)), Some(Due::new(Nanos(10), Nanos(10))));
         schedule.end_at(Nanos(50));
         assert!(!schedule.is_spent(Nanos(49)) && schedule.is_spent(Nanos(50)));
         assert_eq!((schedule.take(Nanos(50)), schedule.issued()), (None, 1));

@@ -62,6 +62,8 @@ pub(crate) enum Fate {
     Keep,
     /// Drop the next so many bytes unseen, and tell when that is done ([`Session::skipped`]).
     Skip(u64),
+    /// Go on, but see again at the given time whether it takes requests by then.
+    Await(Nanos),
     /// Wait until the given time for the server to close it.
     Linger(Nanos),
     /// Reset it.
@@ -216,9 +218,17 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     }
 
     /// The request is to be sent once more: the server has not looked at it.
+    /// A request that has been given back for as long as an answer may take is not sent again, else it would never end.
     fn give_back(&mut self, flight: &Flight, now: Nanos) {
+        let first = flight.sent_first.unwrap_or(flight.sent);
+        if now - first >= self.timeout {
+            self.recorder.failed(flight, ErrorClass::SendTimeout, now);
+            let why = "the server gave the request back each time, unlooked at (GOAWAY, REFUSED_STREAM)";
+            return self.recorder.sample(ErrorClass::SendTimeout, &[], || why.to_owned());
+        }
         self.recorder.returned(flight, now);
-        self.schedule.give_back(Due { intended: flight.intended, noticed: flight.noticed });
+        let Flight { intended, noticed, .. } = *flight;
+        self.schedule.give_back(Due { intended, noticed, sent_first: Some(first) });
     }
 
     /// The slot's connection cannot go on for a fault of TLS.
@@ -230,10 +240,13 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     }
 
     /// A request that would have gone out on a connection that could not be made fails with it.
-    pub(crate) fn fail_due(&mut self, class: ErrorClass, now: Nanos) {
-        if self.schedule.take(now).is_some() {
+    /// Says whether there was one.
+    pub(crate) fn fail_due(&mut self, class: ErrorClass, now: Nanos) -> bool {
+        let is_due = self.schedule.take(now).is_some();
+        if is_due {
             self.recorder.failed_unsent(class, 1, now);
         }
+        is_due
     }
 
     /// The end: nothing more will be sent or received.
@@ -269,6 +282,16 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             && index < self.idle_from
             && slot.issued < self.most
             && self.protocol.room(&slot.line, A::OPEN) > 0
+    }
+
+    /// Whether the slot's connection is idle and takes no request, though more may be sent on it.
+    fn is_barred(&self, index: u32) -> bool {
+        let slot = &self.slots[index as usize];
+        slot.state == State::Open
+            && index < self.idle_from
+            && slot.issued < self.most
+            && slot.line.in_flight() == 0
+            && self.protocol.room(&slot.line, A::OPEN) == 0
     }
 
     #[inline]

@@ -59,6 +59,8 @@ pub(crate) struct Flight {
     pub(crate) issued: Nanos,
     /// When it was submitted: the same where the engine sends at once.
     pub(crate) sent: Nanos,
+    /// When it was sent for the first time, if it was given back since.
+    pub(crate) sent_first: Option<Nanos>,
     /// Number of its kind.
     pub(crate) kind: u32,
     /// Its number within its kind, from which its placeholders are filled.
@@ -75,12 +77,13 @@ pub(crate) struct Flight {
 
 impl Flight {
     pub(crate) fn new(due: Due, issued: Nanos, (kind, number): (u32, u64), is_last: bool) -> Self {
-        let Due { intended, noticed } = due;
+        let Due { intended, noticed, sent_first } = due;
         Self {
             intended,
             noticed,
             issued,
             sent: issued,
+            sent_first,
             kind,
             number,
             is_last,

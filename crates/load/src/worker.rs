@@ -291,6 +291,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
                 self.connect_failed(index, ErrorClass::UpgradeRefused, &why, now);
             }
             Fate::Skip(n) => self.engine.skip(conn, n),
+            Fate::Await(until) => self.arm(index, until),
             Fate::Linger(until) => self.arm(index, until),
             Fate::Abort => {
                 self.engine.abort(conn);
@@ -393,7 +394,10 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
     fn waited_too_long(&mut self, conn: Conn, index: u32, now: Nanos) {
         if self.session.expire(index, now) == Fate::Keep {
             self.flush(conn, index);
-            self.arm(index, self.session.slots[index as usize].deadline);
+            let deadline = self.session.slots[index as usize].deadline;
+            if deadline < Nanos::MAX {
+                self.arm(index, deadline);
+            }
             return;
         }
         self.engine.abort(conn);

@@ -39,6 +39,8 @@ pub enum ErrorClass {
     UpgradeRefused,
     /// Reset while the request was being sent.
     SendReset,
+    /// The server did not take the whole request in time: its windows stayed shut, or it gave it back again and again, unlooked at.
+    SendTimeout,
     /// Reset before the response's head was complete.
     ResetBeforeHead,
     /// Reset inside the response's body.
@@ -151,6 +153,7 @@ impl std::fmt::Display for ErrorClass {
             Self::TlsBroken => "TLS broken",
             Self::UpgradeRefused => "WebSocket refused",
             Self::SendReset => "reset while sending",
+            Self::SendTimeout => "request not taken in time",
             Self::ResetBeforeHead => "reset before the head",
             Self::ResetInBody => "reset in the body",
             Self::StreamReset => "stream reset",

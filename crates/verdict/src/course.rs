@@ -247,8 +247,13 @@ fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
     let (ended, cut_off) = (window.times.response.as_ref().unwrap_or(&nothing), &window.times.censored);
     // Requests that were given up for lack of an answer in time are among the cut off ones.
     let waited = |class: ErrorClass| {
-        use ErrorClass::{BodyTimeout, ConnectTimeout, HeadTimeout, UnsentEnd, UnsentNoConnection};
-        matches!(class, HeadTimeout | BodyTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection)
+        use ErrorClass::{
+            BodyTimeout, ConnectTimeout, HeadTimeout, SendTimeout, UnsentEnd, UnsentNoConnection,
+        };
+        matches!(
+            class,
+            HeadTimeout | BodyTimeout | SendTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection
+        )
     };
     let failed: u64 =
         window.load.window.errors.iter().filter(|(class, _)| !waited(**class)).map(|(_, n)| n).sum();

@@ -144,7 +144,7 @@ fn judged(report: &LoadReport, queues: u16, what: &str, authority: &str) -> Resu
         return Err(problem(Stage::Answer, format!("{what} was answered wrongly: {seen}"), MEND));
     }
     Err(match class {
-        ErrorClass::HeadTimeout | ErrorClass::BodyTimeout => problem(
+        ErrorClass::HeadTimeout | ErrorClass::BodyTimeout | ErrorClass::SendTimeout => problem(
             Stage::Start,
             format!("{what}: no complete answer in time"),
             "see what keeps the server from answering",

@@ -171,7 +171,7 @@ impl Streams {
             Event::Fields { stream, end_stream, block } => {
                 self.take_fields(stream, end_stream, &block, scene)
             }
-            Event::Reset { stream, code } => self.take_reset(stream, code),
+            Event::Reset { stream, code } => self.take_reset(stream, code, scene.connection),
             Event::Window { stream, increment } => self.widen(stream, increment, scene),
             Event::Settings { window_change } => {
                 self.open.iter_mut().for_each(|stream| stream.send_window += window_change);
@@ -294,10 +294,19 @@ impl Streams {
     }
 
     /// The server has ended a stream out of turn.
-    fn take_reset(&mut self, id: u32, code: Code) -> Result<(), ConnectionError> {
+    fn take_reset(
+        &mut self,
+        id: u32,
+        code: Code,
+        connection: &mut Connection,
+    ) -> Result<(), ConnectionError> {
         match self.find(id) {
-            Some(at) if code == Code::RefusedStream => self.end(at, End::Returned),
+            Some(at) if code == Code::RefusedStream => {
+                connection.ended();
+                self.end(at, End::Returned);
+            }
             Some(at) => {
+                connection.ended();
                 let call = self.calls.get(self.open[at].place as usize);
                 let end = call.map_or(End::Failed(ErrorClass::StreamReset), |call| call.reset(code));
                 self.end(at, end);

@@ -208,3 +208,62 @@ fn a_server_that_speaks_http_1_is_told_as_such() {
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::Parse, 4)]));
     assert!(both.session.recorder.samples[0].detail.contains("HTTP/1.1"));
 }
+
+#[test]
+fn a_request_that_is_given_back_each_time_fails_when_its_time_is_over() {
+    let mut both = Both::new(None, Settings::default());
+    let mut now = 10;
+    while both.session.recorder.total.failed() == 0 {
+        for stream in both.issue(now) {
+            write_reset(stream, Code::RefusedStream.number(), both.server.out());
+        }
+        now += 400;
+        assert!(now < 10_000, "it never ends");
+        assert_eq!(both.deliver(now), Fate::Keep);
+    }
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 4)]));
+    assert_eq!(
+        (now, both.session.recorder.repeated),
+        (10 + 3 * 400, 2 * 4),
+        "within the timeout they are repeated"
+    );
+}
+
+#[test]
+fn streams_that_are_reset_are_failures_however_many_they_are() {
+    let mut both = Both::new(None, Settings::default());
+    for _ in 0..4000 {
+        for stream in both.issue(20) {
+            write_reset(stream, Code::InternalError.number(), both.server.out());
+        }
+        assert_eq!(both.deliver(20), Fate::Keep, "no flood: each ends a request");
+    }
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::StreamReset, 16_000)]));
+}
+
+#[test]
+fn a_server_that_takes_no_stream_fails_what_is_due() {
+    let mut both = Both::new(None, Settings { concurrent_streams: 0, ..Settings::default() });
+    assert_eq!(both.deliver(20), Fate::Await(Nanos(20) + TIMEOUT));
+    assert!(both.issue(30).is_empty());
+    assert_eq!(both.session.expire(0, Nanos(1020)), Fate::Abort);
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 1)]));
+}
+
+#[test]
+fn a_body_for_which_no_window_opens_was_not_taken() {
+    let mut both = Both::new(Some("12345"), Settings { initial_window: 0, ..Settings::default() });
+    both.deliver(11);
+    assert_eq!((both.issue(20).len(), both.bytes), (4, 0));
+    assert_eq!(both.session.expire(0, Nanos(2000)), Fate::Abort);
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 4)]));
+}
+
+#[test]
+fn a_refusal_in_tls_is_told_as_such() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(20);
+    assert_eq!(both.session.received(0, &[21, 3, 3, 0, 2, 2, 50], Nanos(30)), (7, Fate::Abort));
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::Parse, 4)]));
+    assert!(both.session.recorder.samples[0].detail.contains("https://"));
+}

@@ -51,8 +51,22 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     fn rest(&mut self, index: u32, now: Nanos) -> Fate {
         match self.slots[index as usize].line.skip() {
             Some(bytes) => Fate::Skip(bytes),
-            None => self.go_on(index, now),
+            None => match self.go_on(index, now) {
+                Fate::Keep => self.keep(index, now),
+                fate => fate,
+            },
         }
+    }
+
+    /// The connection goes on. One that takes no request is not waited for longer than for an answer.
+    #[inline]
+    fn keep(&mut self, index: u32, now: Nanos) -> Fate {
+        if self.slots[index as usize].deadline != Nanos::MAX || !self.is_barred(index) {
+            return Fate::Keep;
+        }
+        let until = now + self.timeout;
+        self.slots[index as usize].deadline = until;
+        Fate::Await(until)
     }
 
     /// The server has ended the slot's connection in the ordinary way.
@@ -113,6 +127,9 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
 
     /// Gives up what has been waited for too long; says what becomes of the connection.
     pub(crate) fn expire(&mut self, index: u32, now: Nanos) -> Fate {
+        if self.slots[index as usize].line.in_flight() == 0 {
+            return self.expire_idle(index, now);
+        }
         let slot = &mut self.slots[index as usize];
         while let Some(place) = slot.line.oldest() {
             let flight = &mut self.flights.row(index)[place as usize];
@@ -131,6 +148,20 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         }
         // Nothing on it was answered in time, or nothing more can be.
         self.lose(index, now, Loss::TimedOut);
+        Fate::Abort
+    }
+
+    /// A connection that took no request takes some by now, or is given up, and the request that was due on it fails.
+    #[cold]
+    fn expire_idle(&mut self, index: u32, now: Nanos) -> Fate {
+        if !self.is_barred(index) {
+            self.list(index);
+            return Fate::Keep;
+        }
+        if self.fail_due(ErrorClass::SendTimeout, now) {
+            let why = "the server takes no request on the connection (SETTINGS_MAX_CONCURRENT_STREAMS)";
+            self.recorder.sample(ErrorClass::SendTimeout, &[], || why.to_owned());
+        }
         Fate::Abort
     }
 
