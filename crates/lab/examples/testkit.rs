@@ -1,6 +1,6 @@
 //! Stands in for the `assay` program in this crate's tests: the real supervisor, a small but real load generator, and a server
 //! with programmed misbehaviour. `testkit supervise …`, `testkit hold-netns LINK QUEUES`, `testkit load …`, `testkit serve MODE`,
-//! `testkit agent`, which is an agent of version 1.0.0, and `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until
+//! `testkit agent`, which is an agent of version 1.0.0 or the carrier of one, and `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until
 //! it is killed.
 #![allow(
     clippy::expect_used,
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use assay_lab::generator::CONNECTED;
 use assay_lab::hosts::agent::{self, AgentPart};
+use assay_lab::hosts::carrier;
 use assay_lab::supervisor::{self, Supervised, SupervisorOptions};
 use assay_model::load::{
     Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, WindowCounts,
@@ -46,6 +47,11 @@ fn main() {
         }
         Some("own") => own(arguments),
         Some("agent") => {
+            let mut arguments = arguments.peekable();
+            if arguments.next_if(|word| word == "--carry").is_some() {
+                let command: Vec<_> = arguments.skip_while(|word| word == "--").collect();
+                return match carrier::run(&command).expect("a transport") {};
+            }
             let words: Vec<String> = arguments.map(|word| word.into_string().expect("text")).collect();
             let part = match &words[..] {
                 [] => AgentPart::Outer,

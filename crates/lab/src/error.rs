@@ -232,6 +232,7 @@ impl LabError {
             | Self::Unreadable(_)
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
+            Self::Host(HostError::Unwanted { .. }) => Exit::Interrupted,
             Self::StoreNotWritable { .. }
             | Self::Machine { .. }
             | Self::Link(_)

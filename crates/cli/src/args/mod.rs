@@ -135,6 +135,12 @@ pub(crate) enum Command {
         /// Its own folder
         #[arg(long, requires = "parent")]
         work: Option<PathBuf>,
+        /// Be no agent: carry the command of a transport, whose streams are this process's
+        #[arg(long, conflicts_with = "parent", requires = "command")]
+        carry: bool,
+        /// The command that is carried
+        #[arg(last = true)]
+        command: Vec<OsString>,
     },
     /// Hold the network namespaces of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]

@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod away;
+pub mod carrier;
 pub mod frame;
 pub mod generator;
 mod jobs;

@@ -4,12 +4,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::carrier;
 use super::frame::Decoder;
 use super::message::Told;
 use super::transport::{HAVE, NEED, Way};
@@ -25,6 +29,8 @@ const GREETING_LINES: usize = 200;
 const COMPLAINT_BYTES: usize = 4 << 10;
 /// How long a transport may take to end once it has closed its output.
 const END_PATIENCE: Duration = Duration::from_secs(5);
+/// How long one may take to end that was asked to.
+const FORCED_END_PATIENCE: Duration = Duration::from_secs(2);
 const BUFFER: usize = 64 << 10;
 
 /// What comes from a host.
@@ -94,13 +100,10 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Starts the process; Ctrl-C in the terminal does not reach it.
-    pub(super) fn start(way: &Way) -> io::Result<Self> {
-        let Some((program, arguments)) = way.command.split_first() else {
-            return Err(io::Error::other("its command is empty"));
-        };
-        let mut child = Command::new(program)
-            .args(arguments)
+    /// Starts the process, carried by our `own` program; Ctrl-C in the terminal does not reach it.
+    pub(super) fn start(own: &Path, way: &Way) -> io::Result<Self> {
+        let mut child = Command::new(own)
+            .args(carrier::arguments(&way.command))
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -169,20 +172,32 @@ impl Wire {
         }
     }
 
-    /// Ends the transport by force.
+    /// Has the transport end at once. One that does not is ended by its carrier, which nobody waits for.
     pub(super) fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.close();
+        // Not waited for yet, so the number is still its own.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        }
+        self.await_end(FORCED_END_PATIENCE);
+    }
+
+    /// Waits for the end of the transport; whether it came in time.
+    fn await_end(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(POLL);
+        }
+        true
     }
 
     /// Waits for the end of a transport that has closed its output.
     pub(super) fn reap(&mut self) {
-        let deadline = Instant::now() + END_PATIENCE;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= deadline {
-                return self.kill();
-            }
-            thread::sleep(POLL);
+        if !self.await_end(END_PATIENCE) {
+            self.kill();
         }
     }
 }

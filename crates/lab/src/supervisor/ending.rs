@@ -40,17 +40,21 @@ pub(super) enum Wake {
     Kill,
 }
 
-/// Makes this process the parent of all orphans below it, in a session of its own: a signal for a terminal's or another
-/// part's process group does not reach it, and with autogroups it gets its share of the CPU beside whatever is below
-/// (kernel: sched(7)).
+/// Makes this process the parent of all orphans below it, in a session of its own.
 pub(super) fn lead_a_session_and_adopt_orphans() -> io::Result<()> {
+    lead_a_session();
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Puts this process into a session of its own: a signal for a terminal's or another part's process group does not reach it, and with
+/// autogroups it gets its share of the CPU beside whatever is below (kernel: sched(7)).
+pub(super) fn lead_a_session() {
     // We are started in a process group of our own, or Ctrl-C would end us before we have handlers; and as no leader of a group
     // may begin a session (setsid(2)), we are in our parent's once more for a moment.
     let theirs = rustix::process::getpgid(rustix::process::getppid());
     let _ = theirs.and_then(|group| rustix::process::setpgid(None, Some(group)));
     // Fails where that did: for whoever is started otherwise, say by hand, and is its group's leader.
     let _ = rustix::process::setsid();
-    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
 /// Has this process get `signal` when its parent ends, or fails if that has ended already.
@@ -81,6 +85,18 @@ pub(super) fn forward_signals() -> io::Result<(Sender<Wake>, Receiver<Wake>)> {
         }
     });
     Ok((wake, woken))
+}
+
+/// Ends the process group of our child `leader`, which was not waited for yet, so that the number is still its own: SIGTERM now, SIGKILL
+/// from `deadline` on, until the child has ended.
+pub(super) fn end_group_of(leader: Pid, deadline: Instant) {
+    let _ = rustix::process::kill_process_group(leader, Signal::TERM);
+    while reap(leader).is_none() {
+        if Instant::now() >= deadline {
+            let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+        }
+        thread::sleep(END_POLL);
+    }
 }
 
 /// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left. Looking for them reads a file of every process

@@ -1,4 +1,5 @@
-//! What an agent has in common with a guard and a supervisor: it leaves nobody, and ends with its other part.
+//! What an agent, and whoever carries one, have in common with a guard and a supervisor: they leave nobody, and end with whoever is at
+//! the other end of their input.
 
 use std::io;
 use std::process::Child;
@@ -7,15 +8,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_host::group::Group;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::ending::{self, Wake};
-use super::watch::watch;
+use super::watch::{End, watch};
 
 /// From SIGTERM to SIGKILL, for all that an agent leaves which was killed: its jobs' supervisors need their own grace.
 const GRACE: Duration = Duration::from_secs(10);
 /// How long an agent may take to end when its input has closed: its jobs need their grace, and longer where they are stuck in the kernel.
 const HEED: Duration = Duration::from_secs(10);
+/// How long a transport may take to end when its input has closed: the agent behind it ends first, which may take both of the above.
+const CARRIED_HEED: Duration = Duration::from_secs(25);
+/// From SIGTERM to SIGKILL, for a transport.
+const CARRIED_GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether its input has closed.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -42,6 +47,28 @@ impl Keeping {
     pub(crate) fn until_end_of(self, child: &Child) {
         watch(Pid::from_child(child), rustix::stdio::stdin(), HEED, TICK, &self.woken, || None::<()>);
         ending::end_all(Instant::now() + GRACE, &self.woken, &Group::at(Vec::new()));
+    }
+}
+
+/// Starts a process, the leader of a process group, and waits until it has ended; how it did. One that takes no notice that standard input,
+/// which is its own, has closed is ended with its group, and so is one that is still there when this process has been asked to end. Who
+/// has left the group stays, such as a connection that ssh keeps for others.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn accompany(
+    start: impl FnOnce() -> io::Result<Child>,
+) -> io::Result<Option<WaitStatus>> {
+    let _ = rustix::thread::set_name(c"carrier");
+    let (_wake, woken) = ending::forward_signals()?;
+    ending::lead_a_session();
+    let child = Pid::from_child(&start()?);
+    match watch(child, rustix::stdio::stdin(), CARRIED_HEED, TICK, &woken, || None::<()>) {
+        End::Child(status) => Ok(Some(status)),
+        End::Seen(()) | End::Unheeded => {
+            ending::end_group_of(child, Instant::now() + CARRIED_GRACE);
+            Ok(None)
+        }
     }
 }
 
