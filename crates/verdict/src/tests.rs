@@ -87,7 +87,8 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     assert!(verdict.noise.is_some_and(|noise| noise.restart_cv < 0.02), "{:?}", verdict.noise);
     let told = check(&verdict.trust, "noise-floor");
     assert_eq!(told.outcome, CheckOutcome::Pass);
-    let Evidence::NoiseFloor { restart_cv: Some(_), contender: Some(name), apart: None } = &told.evidence
+    let Evidence::NoiseFloor { restart_cv: Some(_), contender: Some(name), is_compared: true, apart: None } =
+        &told.evidence
     else {
         panic!("{told:?}")
     };

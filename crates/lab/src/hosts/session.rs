@@ -142,9 +142,10 @@ impl Session {
             let remedy = remedy(host, &said);
             HostError::Unreachable { host: host.name.clone(), said, remedy }
         };
-        let mut wire = Wire::start(&own.path, &way(host, &own.path, traveller.as_ref())).map_err(|error| {
-            unreachable(format!("its transport {} did not start: {error}", host.transport.name()))
-        })?;
+        let mut wire =
+            Wire::start(&own.path, &way(host, &own.path, traveller.as_ref())).map_err(|error| {
+                unreachable(format!("its transport {} did not start: {error}", host.transport.name()))
+            })?;
         let deadline = Instant::now() + Duration::from_secs_f64(host.ready_timeout_s);
         loop {
             match await_one(&wire, deadline, wanted) {

@@ -56,9 +56,7 @@ impl Keeping {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn accompany(
-    start: impl FnOnce() -> io::Result<Child>,
-) -> io::Result<Option<WaitStatus>> {
+pub(crate) fn accompany(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Option<WaitStatus>> {
     let _ = rustix::thread::set_name(c"carrier");
     let (_wake, woken) = ending::forward_signals()?;
     ending::lead_a_session();
