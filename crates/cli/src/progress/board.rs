@@ -62,8 +62,9 @@ struct State {
 
 impl Drawn {
     pub(super) fn begin(ascii: bool, has_fixed_rounds: bool, stop: &Stop) -> Self {
-        let board = Board { has_fixed_rounds, ..Board::default() };
-        let state = Mutex::new(State { board, ..State::default() });
+        let mut state = State::default();
+        state.board.has_fixed_rounds = has_fixed_rounds;
+        let state = Mutex::new(state);
         let shared = Arc::new(Shared { state, stop: stop.clone(), ascii, began: Instant::now() });
         let (pipe, alive) =
             pipe_with(PipeFlags::CLOEXEC).map_or((None, None), |(pipe, alive)| (Some(pipe), Some(alive)));
