@@ -8,7 +8,9 @@ use assay_model::lab::{LAB_SCHEMA, LabReport};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, Sshd, eventually, listing, stdout, windows};
+use rustix::process::Signal;
+
+use crate::support::{Lab, Running, Sshd, eventually, listing, stdout, windows};
 
 /// What an agent is started by in a network namespace of its own, whose loopback is up.
 const APART: &str =
@@ -193,6 +195,29 @@ fn a_killed_run_leaves_nothing_on_the_other_host() {
     run.wait().expect("ended");
     eventually("nobody is left", || lab.processes().is_empty());
     eventually("nothing is left", || listing(&lab.path("tmp")).is_empty());
+}
+
+/// As a queue does that does not start: it does not look at its input, by which everybody else ends.
+#[test]
+fn a_transport_that_waits_ends_with_the_lab_however_that_ends() {
+    let lab = Lab::new();
+    lab.good("one");
+    let queue = "[[host]]\nname = \"queue\"\ntransport = \"command\"\ncommand = [\"sh\", \"-c\", \"exec sleep 1000\", \"sh\"]\n\
+                 roles = [\"server\"]\naddress = \"127.0.0.1\"\n";
+    lab.write("lab.toml", queue);
+    let is_waiting = || lab.processes().iter().any(|line| line.ends_with(": sleep 1000 "));
+    let run = &["run", "one", "--lab", "lab.toml", "--no-check"][..];
+    for (arguments, signal, code) in [
+        (run, Signal::INT, Some(130)),
+        (run, Signal::KILL, None),
+        (&["doctor", "--lab", "lab.toml"], Signal::TERM, None),
+    ] {
+        let mut going_on = Running::start(lab.command(arguments));
+        eventually("it waits", is_waiting);
+        going_on.signal(signal);
+        assert_eq!(going_on.end().0.code(), code, "{}", going_on.said);
+        eventually("nobody is left", || lab.processes().is_empty());
+    }
 }
 
 #[test]
