@@ -50,7 +50,7 @@ fn main() {
             let mut arguments = arguments.peekable();
             if arguments.next_if(|word| word == "--carry").is_some() {
                 let command: Vec<_> = arguments.skip_while(|word| word == "--").collect();
-                return match carrier::run(&command).expect("a transport") {};
+                panic!("{}", carrier::run(&command));
             }
             let words: Vec<String> = arguments.map(|word| word.into_string().expect("text")).collect();
             let part = match &words[..] {

@@ -15,10 +15,7 @@ pub(crate) fn run(inner: Option<(u32, PathBuf)>) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Becomes what the transport's command ends as.
+/// Ends as the transport's command does; returns only why that could not be started.
 pub(crate) fn carry(command: &[OsString]) -> Result<Exit, Failure> {
-    match carrier::run(command) {
-        Ok(never) => match never {},
-        Err(error) => Err(Failure::Machine(format!("its transport did not start: {error}"))),
-    }
+    Err(Failure::Machine(format!("its transport did not start: {}", carrier::run(command))))
 }

@@ -3,7 +3,6 @@
 //!
 //! The transport has the carrier's own standard streams, through which the lab and the agent speak; the carrier reads nothing of them.
 
-use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -19,15 +18,16 @@ pub(super) fn arguments(command: &[OsString]) -> impl Iterator<Item = &OsStr> {
     ["agent", ARGUMENT, "--"].into_iter().map(OsStr::new).chain(command.iter().map(OsString::as_os_str))
 }
 
-/// The body of `assay agent --carry`: starts the transport's `command`, and ends as it does.
-///
-/// # Errors
-/// When it cannot be started.
-pub fn run(command: &[OsString]) -> io::Result<Infallible> {
-    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no command"))?;
+/// The body of `assay agent --carry`: starts the transport's `command`, and ends as it does. Returns, as exec does, only why that could not
+/// be started.
+pub fn run(command: &[OsString]) -> io::Error {
+    let Some((program, arguments)) = command.split_first() else { return io::Error::other("no command") };
     let start = || Command::new(program).args(arguments).process_group(0).spawn();
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
-    let Some(status) = keeping::accompany(start).map_err(named)? else { std::process::exit(1) };
+    let status = match keeping::accompany(start) {
+        Ok(Some(status)) => status,
+        Ok(None) => std::process::exit(1),
+        Err(error) => return io::Error::new(error.kind(), format!("{}: {error}", program.display())),
+    };
     if let Some(signal) = status.terminating_signal() {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
