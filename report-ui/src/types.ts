@@ -48,6 +48,10 @@ export type Running =
       why: string;
     };
 /**
+ * What somebody pays for one CPU for an hour: `0.04 EUR`.
+ */
+export type CoreHour = string;
+/**
  * What is spoken to a server.
  */
 export type Protocol = "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
@@ -886,6 +890,10 @@ export interface Standing {
   p99_ns: Interval | null;
   price: Price;
   /**
+   * What a million right answers cost by that CPU time, where the price of an hour of a CPU was given.
+   */
+  price_per_million?: Money | null;
+  /**
    * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
    */
   rounds_per_second: (number | null)[];
@@ -992,6 +1000,38 @@ export interface Price {
    * Times a thread gave up its CPU to wait.
    */
   voluntary_switches: number | null;
+}
+/**
+ * An amount of money, with its interval where it is known how far restarts scatter.
+ */
+export interface Money {
+  amount: Interval3;
+  /**
+   * Of what, as the price of an hour was written; empty where it was a bare number.
+   */
+  currency: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval3 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
 }
 /**
  * What every view of it needs.
@@ -1148,7 +1188,7 @@ export interface AddedLatency {
  * A percentile of the response time through a proxy less the same percentile straight.
  */
 export interface AddedQuantile {
-  added_ns: Interval3;
+  added_ns: Interval4;
   /**
    * The quantile, 0 to 1.
    */
@@ -1165,7 +1205,7 @@ export interface AddedQuantile {
 /**
  * An estimate with its interval.
  */
-export interface Interval3 {
+export interface Interval4 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -1578,7 +1618,7 @@ export interface SelfRatio {
    * What is spoken.
    */
   protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
-  ratio: Interval4;
+  ratio: Interval5;
   /**
    * Name of the workload.
    */
@@ -1587,7 +1627,7 @@ export interface SelfRatio {
 /**
  * An estimate with its interval.
  */
-export interface Interval4 {
+export interface Interval5 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -1937,6 +1977,10 @@ export interface Experiment {
    * Selectors of contenders: a name, `lang:go`, `kind:server`, a path; `!` before one excludes.
    */
   contenders: string[];
+  /**
+   * What one CPU costs for an hour, such as `0.04 EUR`: answers are then priced by the CPU time that they take.
+   */
+  core_hour?: CoreHour | null;
   /**
    * The levels and lengths of the work that it repeats, for `--full`; absent in the record of a run.
    */
@@ -3236,15 +3280,23 @@ export interface Spending {
    * What it did so often for each right answer, the most frequent first.
    */
   counts: CountSpending[];
-  cpu_ns: Interval5;
+  cpu_ns: Interval6;
   /**
    * What holds its answers up, what accounts for most first.
    */
   held_up?: HeldUp[];
   /**
+   * Share of the samples of its CPUs in which other programs ran, 0 to 1; zero where these cannot be seen.
+   */
+  others_share?: number;
+  /**
    * Where it goes, the greatest part first; together they are [`Spending::cpu_ns`].
    */
   parts: PartSpending[];
+  /**
+   * What a million right answers cost by their CPU time, where the price of an hour of a CPU was given.
+   */
+  price_per_million?: Money | null;
   /**
    * Why some of it could not be told, each once.
    */
@@ -3275,6 +3327,11 @@ export interface Spending {
    */
   unnamed_share: number;
   /**
+   * CPU time in the kernel for each right answer, where there was no right to see what the kernel does; it is in the part that
+   * is not assigned. In nanoseconds, zero where the kernel was seen.
+   */
+  unseen_ns?: number;
+  /**
    * CPU time for each right answer in the windows of the same cell, in which nobody looked; absent where none counts.
    */
   unwatched_cpu_ns?: number | null;
@@ -3282,11 +3339,16 @@ export interface Spending {
    * Where its threads slept, the longest first.
    */
   waits?: Waiting[];
+  /**
+   * How much more CPU time an answer took in the slice than in the windows of the same restart, as a share of the latter: less
+   * than zero where it took less. Absent where no restart has both.
+   */
+  watching?: Interval | null;
 }
 /**
  * An estimate with its interval.
  */
-export interface Interval5 {
+export interface Interval6 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -3309,7 +3371,7 @@ export interface Interval5 {
  * One part of what a server spends.
  */
 export interface PartSpending {
-  ns: Interval6;
+  ns: Interval7;
   /**
    * The part.
    */
@@ -3334,7 +3396,7 @@ export interface PartSpending {
 /**
  * An estimate with its interval.
  */
-export interface Interval6 {
+export interface Interval7 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::core_hour::CoreHour;
 use crate::design::{Comparing, Design};
 use crate::generator::GeneratorName;
 use crate::network::Network;
@@ -67,6 +68,9 @@ pub struct Experiment {
     /// Whether each life is profiled after its windows, in slices of load of their own: where the server's time goes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
+    /// What one CPU costs for an hour, such as `0.04 EUR`: answers are then priced by the CPU time that they take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_hour: Option<CoreHour>,
     /// Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
@@ -386,6 +390,7 @@ impl Experiment {
             aa: yes(),
             long_look: yes(),
             profile: false,
+            core_hour: None,
             budget_s: None,
             warmup_s: default_warmup_s(),
             settle_s: default_settle_s(),

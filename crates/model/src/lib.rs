@@ -16,6 +16,7 @@ pub mod check;
 pub mod comparison;
 pub mod conformance;
 pub mod contender;
+pub mod core_hour;
 pub mod cpuset;
 pub mod cross_check;
 pub mod database;

@@ -219,6 +219,8 @@ pub enum Facet {
     Samples,
     /// What the kernel does for the server.
     Kernel,
+    /// Who else has the server's CPUs.
+    Others,
     /// Names of the kernel's functions.
     KernelSymbols,
     /// Names of the server's functions.
@@ -254,11 +256,31 @@ impl Sampled {
         let all = self.samples_of(Owner::Server);
         (all > 0).then(|| named as f64 / all as f64)
     }
+}
 
-    /// CPU time for each right answer that a sample of the server stands for, in nanoseconds; absent without samples, or answers.
+impl Profile {
+    /// Whether what the kernel does for the server was seen.
+    pub fn sees_kernel(&self) -> bool {
+        self.refused.iter().all(|refused| refused.what != Facet::Kernel)
+    }
+
+    /// Whether it was seen who else had the server's CPUs.
+    pub fn sees_others(&self) -> bool {
+        self.refused.iter().all(|refused| refused.what != Facet::Others)
+    }
+
+    /// The CPU time that the samples divide: all of the server's, or what it spent outside of a kernel that was not seen.
+    pub fn seen_cpu_ns(&self) -> Nanos {
+        let usage = &self.sampled.usage;
+        if self.sees_kernel() { usage.cpu_ns() } else { usage.user_ns }
+    }
+
+    /// CPU time for each right answer that a sample of the server stands for, in nanoseconds; absent without samples, answers or
+    /// CPU time, as of a server that ended in the slice.
     pub fn ns_of_a_sample(&self) -> Option<f64> {
-        let (samples, answers) = (self.samples_of(Owner::Server), self.answers);
-        (samples > 0 && answers > 0).then(|| self.usage.cpu_ns().0 as f64 / samples as f64 / answers as f64)
+        let (samples, answers) = (self.sampled.samples_of(Owner::Server), self.sampled.answers);
+        let seen = self.seen_cpu_ns().0;
+        (samples > 0 && answers > 0 && seen > 0).then(|| seen as f64 / samples as f64 / answers as f64)
     }
 }
 

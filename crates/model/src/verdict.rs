@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::conformance::Score;
+use crate::core_hour::Money;
 use crate::cross_check::CrossCheck;
 use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::{Cell, Protocol};
@@ -397,6 +398,9 @@ pub struct Standing {
     pub p99_ns: Option<Interval>,
     /// CPU time of the server per right answer: median over rounds, in nanoseconds.
     pub cpu_per_request_ns: Option<f64>,
+    /// What a million right answers cost by that CPU time, where the price of an hour of a CPU was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_per_million: Option<Money>,
     /// Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
     pub server_busy_share: Option<f64>,
     /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::HeldUp;
+use crate::core_hour::Money;
 use crate::experiment::Cell;
 use crate::interval::Interval;
 use crate::part::Part;
@@ -36,6 +37,20 @@ pub struct Spending {
     /// CPU time for each right answer in the windows of the same cell, in which nobody looked; absent where none counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unwatched_cpu_ns: Option<f64>,
+    /// How much more CPU time an answer took in the slice than in the windows of the same restart, as a share of the latter: less
+    /// than zero where it took less. Absent where no restart has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watching: Option<Interval>,
+    /// What a million right answers cost by their CPU time, where the price of an hour of a CPU was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_per_million: Option<Money>,
+    /// CPU time in the kernel for each right answer, where there was no right to see what the kernel does; it is in the part that
+    /// is not assigned. In nanoseconds, zero where the kernel was seen.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub unseen_ns: f64,
+    /// Share of the samples of its CPUs in which other programs ran, 0 to 1; zero where these cannot be seen.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub others_share: f64,
     /// The time that its samples stand for over that CPU time: what is far from 1 was sampled badly.
     pub sampled_share: f64,
     /// Share of the samples whose own function has no name, 0 to 1.
@@ -169,4 +184,8 @@ pub struct CountDifference {
     pub base: f64,
     /// How often the other does.
     pub contender: f64,
+}
+
+fn is_nothing(amount: &f64) -> bool {
+    *amount == 0.0
 }

@@ -93,7 +93,8 @@ impl Sampling {
         let (mut sampled, mut refused) = named(outcome, &self.target);
         sampled.answers = answers;
         sampled.usage = usage.unwrap_or_default();
-        sampled.interval_ns = interval(&sampled);
+        let sees_kernel = refused.iter().all(|refused| refused.what != Facet::Kernel);
+        sampled.interval_ns = interval(&sampled, sees_kernel);
         sampled.cpus = self.target.cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX));
         match self.tcp.zip(now) {
             Some((before, after)) => sampled.tcp = tcp::since(&before, after),
@@ -108,11 +109,14 @@ fn gone(what: Facet, lost: &str) -> Refused {
 }
 
 /// What a sample stands for: the time of the timer, or of the CPU's cycles what they took.
-fn interval(sampled: &Sampled) -> Nanos {
+fn interval(sampled: &Sampled, sees_kernel: bool) -> Nanos {
     let samples = sampled.samples_of(assay_model::profile::Owner::Server);
     match sampled.clock {
         Clock::Software => Nanos(INTERVAL_NS),
-        Clock::Hardware => Nanos(sampled.usage.cpu_ns().0.checked_div(samples).unwrap_or(0)),
+        Clock::Hardware => {
+            let seen = if sees_kernel { sampled.usage.cpu_ns() } else { sampled.usage.user_ns };
+            Nanos(seen.0.checked_div(samples).unwrap_or(0))
+        }
     }
 }
 
@@ -224,16 +228,31 @@ fn named(outcome: Outcome, target: &Target) -> (Sampled, Vec<Refused>) {
         Err(why) => refused.push(Refused { what: Facet::Samples, why }),
         Ok(view) => {
             sampled.clock = view.clock;
-            if !view.with_kernel {
-                let why = "only what the server does in its own code may be seen: run as root, or set \
-                    kernel.perf_event_paranoid to 1";
-                refused.push(Refused { what: Facet::Kernel, why: why.to_owned() });
-            }
+            refused.extend(unseen(view, target));
         }
     }
     processes.extend(target.processes());
     refused.extend(naming::name(&mut sampled, gathered, &threads, &processes));
     (sampled, refused)
+}
+
+/// What a view does not show.
+fn unseen(view: View, target: &Target) -> Vec<Refused> {
+    let of = |what, why: &str| Refused { what, why: why.to_owned() };
+    if !view.with_kernel {
+        // One sentence for both: it is told once.
+        let why = "only what the server does in its own code may be seen, neither the kernel's work for it nor who else has its \
+            CPUs: run as root, or set kernel.perf_event_paranoid to 0";
+        return vec![of(Facet::Kernel, why), of(Facet::Others, why)];
+    }
+    let others = match (view.by_cpu, &target.cpus) {
+        (true, _) => return Vec::new(),
+        (false, Some(_)) => {
+            "who else has the server's CPUs may not be seen: run as root, or set kernel.perf_event_paranoid to 0"
+        }
+        (false, None) => "who else has its CPUs is not known, because it shares them",
+    };
+    vec![of(Facet::Others, others)]
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! [`crate::text::ascii`] for terminals that lack them.
 
 use assay_model::conformance::Score;
+use assay_model::core_hour::Money;
 use assay_model::verdict::Interval;
 
 /// A scale: factors and the symbols behind the number, smallest first, with what decides between them.
@@ -212,6 +213,28 @@ fn half_width(of: &Interval) -> Option<f64> {
     (half.is_finite() && half > ROUNDED_SHARE * of.low.abs().max(of.high.abs())).then_some(half)
 }
 
+/// An amount of money to three digits, however small: `0.000111 EUR`; a price of a million answers is a small part of that of an
+/// hour.
+pub fn money(money: &Money) -> String {
+    with_currency(&digits_of(money, money.amount.estimate), money)
+}
+
+/// The ends of its interval, `[0.000105 … 0.000117 EUR]`; a dash where there is none.
+pub fn money_interval(money: &Money) -> String {
+    let [low, high] = [money.amount.low, money.amount.high].map(|end| digits_of(money, end));
+    brackets(&money.amount, &low, &with_currency(&high, money))
+}
+
+fn digits_of(money: &Money, amount: f64) -> String {
+    let magnitude = money.amount.estimate.abs().max(f64::MIN_POSITIVE).log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 12.0) as usize;
+    format!("{amount:.decimals$}")
+}
+
+fn with_currency(digits: &str, Money { currency, .. }: &Money) -> String {
+    if currency.is_empty() { digits.to_owned() } else { format!("{digits} {currency}") }
+}
+
 /// A share as a signed percentage: −0.03 is `−3 %`.
 pub fn signed_percent(share: f64) -> String {
     let percent = (share * 1e9).round() / 1e7;
@@ -366,6 +389,18 @@ mod tests {
         assert_eq!(of(1.0, 0.5, 20.0), ["0.0 %", "[too wide]"]);
         assert_eq!(of(40.0, 35.0, 45.0), ["40.0×", "[35.0 … 45.0]"]);
         assert_eq!([signed_percent(-0.03), signed_percent(0.1)], ["−3 %", "+10 %"]);
+    }
+
+    #[test]
+    fn money_has_three_digits_however_little_it_is() {
+        let of = |estimate: f64, confidence, currency: &str| {
+            let amount = Interval { estimate, low: estimate * 0.9, high: estimate * 1.1, confidence };
+            let money = Money { amount, currency: currency.to_owned() };
+            [super::money(&money), money_interval(&money)]
+        };
+        assert_eq!(of(0.000_111_1, 0.95, "EUR"), ["0.000111 EUR", "[0.000100 … 0.000122 EUR]"]);
+        assert_eq!(of(12.34, 0.95, "$"), ["12.3 $", "[11.1 … 13.6 $]"]);
+        assert_eq!(of(1234.0, 0.0, ""), ["1234", "–"]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ const PLAIN: Column =
     Column { head: "", drop: 0, is_text: false, in_markdown: true, text: |_| String::new(), fields: &[] };
 
 /// In the order in which they stand. A closed loop's p50 goes early: by Little's law it repeats the throughput.
-pub(crate) const COLUMNS: [Column; 17] = [
+pub(crate) const COLUMNS: [Column; 18] = [
     Column {
         head: "req/s",
         text: |s| or_dash(s.throughput_per_second, |t| format::rate_interval(&t).estimate),
@@ -102,6 +102,16 @@ pub(crate) const COLUMNS: [Column; 17] = [
         drop: 6,
         text: |s| or_dash(s.cpu_per_request_ns, format::duration),
         fields: &[("cpu_per_request_ns", |s| known(s, s.cpu_per_request_ns))],
+        ..PLAIN
+    },
+    Column {
+        head: "per million",
+        drop: 6,
+        text: |s| s.price_per_million.as_ref().map_or_else(|| UNKNOWN.to_owned(), format::money),
+        fields: &[
+            ("price_per_million", |s| known(s, s.price_per_million.as_ref().map(|of| of.amount.estimate))),
+            ("currency", |s| known(s, s.price_per_million.as_ref().map(|of| of.currency.clone()))),
+        ],
         ..PLAIN
     },
     Column {

@@ -101,6 +101,8 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
 pub fn explanation(record: &Record, verdict: &Verdict, style: &Style) -> Option<String> {
     let mut page = Page::new(style);
     why::explained(&mut page, record, &verdict.why);
+    prose::state(&mut page, record);
+    prose::not_run(&mut page, record);
     (!verdict.why.is_empty()).then(|| page.finish())
 }
 

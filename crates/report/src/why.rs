@@ -153,6 +153,7 @@ pub(crate) fn doing(spending: &Spending) -> String {
 /// What its figures rest on, and what speaks against them.
 pub(crate) fn grounds(spending: &Spending) -> String {
     let sampled = format::percent(spending.sampled_share);
+    let of_what = if spending.unseen_ns > 0.0 { "its CPU time outside the kernel" } else { "its CPU time" };
     let mut told = vec![
         format!(
             "{} samples in {}",
@@ -160,17 +161,21 @@ pub(crate) fn grounds(spending: &Spending) -> String {
             count_of(spending.restarts as usize, "restart")
         ),
         match is_far(spending.sampled_share - 1.0) {
-            true => format!("they stand for {sampled} of its CPU time, which is too far from all of it"),
-            false => format!("they stand for {sampled} of its CPU time"),
+            true => format!("they stand for {sampled} of {of_what}, which is too far from all of it"),
+            false => format!("they stand for {sampled} of {of_what}"),
         },
         format!("{} of them have a name", format::percent(1.0 - spending.unnamed_share)),
     ];
-    if let Some(cost) = cost(spending) {
-        let change = format::signed_percent((cost * 1e3).round() / 1e3);
-        told.push(match is_far(cost) {
-            true => format!("profiling changed its CPU time by {change}, which is too much"),
-            false => format!("profiling changed its CPU time by {change}"),
-        });
+    told.extend(spending.watching.as_ref().map(watched));
+    if spending.unseen_ns > 0.0 {
+        let unseen = format::duration(spending.unseen_ns);
+        told.push(format!(
+            "{unseen} for each answer were spent in the kernel, unseen, and stand under `not assigned`"
+        ));
+    }
+    if spending.others_share > FAITHFUL {
+        let share = format::percent(spending.others_share);
+        told.push(format!("other programs ran on its CPUs for {share} of the time"));
     }
     told.extend(spending.unnamed.iter().map(unnamed));
     told.extend(spending.refused.iter().cloned());
@@ -197,15 +202,33 @@ fn unnamed(Unnamed { module, samples, unnamed }: &Unnamed) -> String {
     }
 }
 
-/// By how much profiling changed what an answer costs, as a share.
-fn cost(spending: &Spending) -> Option<f64> {
-    let unwatched = spending.unwatched_cpu_ns.filter(|ns| *ns > 0.0)?;
-    Some(spending.cpu_ns.estimate / unwatched - 1.0)
+/// How an answer's CPU time differed while it was profiled, and what may be concluded from that.
+fn watched(change: &Interval) -> String {
+    let beside = |share: f64| share + 1.0;
+    let [estimate, low, high] = [change.estimate, change.low, change.high].map(beside);
+    let told = format::change(&Interval { estimate, low, high, ..*change });
+    let change_told = format!("an answer took {} CPU time while it was profiled", told.estimate);
+    if change.confidence <= 0.0 {
+        return format!("{change_told}; one restart does not tell whether that is chance");
+    }
+    let is_shown = change.excludes_zero();
+    let verdict = match (is_too_much(change), is_shown) {
+        (true, _) => ", which is too much",
+        (false, true) if is_far(change.estimate) => ", which may be too much",
+        (false, false) if is_far(change.low) || is_far(change.high) => ", which is not told from chance",
+        (false, _) => "",
+    };
+    format!("{change_told} {}{verdict}", told.interval)
+}
+
+/// Whether profiling is shown to have changed what an answer costs by more than the method allows.
+fn is_too_much(change: &Interval) -> bool {
+    change.confidence > 0.0 && (change.low > FAITHFUL || change.high < -FAITHFUL)
 }
 
 /// Whether samples stand for the CPU time, and taking them changed little.
 pub(crate) fn is_faithful(spending: &Spending) -> bool {
-    !is_far(spending.sampled_share - 1.0) && !cost(spending).is_some_and(is_far)
+    !is_far(spending.sampled_share - 1.0) && !spending.watching.as_ref().is_some_and(is_too_much)
 }
 
 /// By which rules functions belong to parts, in every cell of a verdict.

@@ -68,6 +68,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
         p50_ns: None,
         p99_ns: None,
         cpu_per_request_ns: None,
+        price_per_million: None,
         server_busy_share: None,
         generator_busy_share: 0.0,
         memory_bytes: None,

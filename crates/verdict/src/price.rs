@@ -1,8 +1,9 @@
 //! What a right answer costs a server, besides time.
 
-use assay_model::record::Measurement;
+use assay_model::core_hour::Money;
+use assay_model::record::{Measurement, Record};
 use assay_model::usage::{Counted, Usage};
-use assay_model::verdict::Price;
+use assay_model::verdict::{Interval, Price};
 
 use super::median;
 use super::sample::Sample;
@@ -31,6 +32,11 @@ pub(crate) fn price(sample: &Sample<'_>) -> Price {
         instructions: counted(|slice| slice.instructions),
         rss_idle_bytes: median(&idle.collect::<Vec<_>>()),
     }
+}
+
+/// What a million answers cost that each take so much CPU time; `None` where nobody said what an hour of a CPU costs.
+pub(crate) fn price_of_a_million(record: &Record, cpu_ns: &Interval) -> Option<Money> {
+    record.experiment.core_hour.as_ref().map(|price| price.of_a_million(cpu_ns))
 }
 
 fn per(amount: u64, answers: u64) -> Option<f64> {

@@ -82,6 +82,14 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
     u32::try_from(complete.count()).unwrap_or(u32::MAX)
 }
 
+/// CPU time of the server per right answer in a window, in nanoseconds.
+fn cpu_per_answer(window: &Measurement) -> Option<f64> {
+    // Usage spans all load that the server was watched under, so those answers count, before the window too.
+    let answers = window.answers_watched();
+    let used = window.server.as_ref()?.cpu_ns().0;
+    (answers > 0).then(|| used as f64 / answers as f64)
+}
+
 impl<'r> Sample<'r> {
     /// Whether this is the machine's limit.
     pub(crate) fn is_limit(&self) -> bool {
@@ -145,13 +153,15 @@ impl<'r> Sample<'r> {
 
     /// CPU time of the server per right answer in each round, in nanoseconds.
     pub(crate) fn cpu_per_answer(&self) -> Vec<f64> {
-        let of = |window: &Measurement| {
-            // Usage spans all load that the server was watched under, so those answers count, before the window too.
-            let answers = window.answers_watched();
-            let used = window.server.as_ref()?.cpu_ns().0;
-            (answers > 0).then(|| used as f64 / answers as f64)
-        };
-        self.counting().filter_map(of).collect()
+        self.counting().filter_map(cpu_per_answer).collect()
+    }
+
+    /// CPU time per right answer in each block, in nanoseconds; none where its window was void.
+    pub(crate) fn cpu_per_answer_in_blocks(&self) -> Vec<Option<f64>> {
+        let counting = self.windows.iter().map(|window| Some(window.as_ref()?.measured));
+        counting
+            .map(|window| cpu_per_answer(window.filter(|window| window.void_rules().is_empty())?))
+            .collect()
     }
 
     /// Share of its CPUs that the server's processes used while there was load, in each round.

@@ -18,7 +18,7 @@ use assay_stats::robust::trimmed_mean;
 use super::limit::{self, Limit};
 use super::objections::{answered_by_itself, broken_rules, errors, generator_objections};
 use super::percentiles;
-use super::price::price;
+use super::price::{price, price_of_a_million};
 use super::sample::Sample;
 use super::tables::Tables;
 use super::window::Window;
@@ -80,6 +80,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     checks.extend(at_limit(share_of_limit.as_ref()));
     let rounds_per_second = sample.rates_by_round();
     let rates: Vec<f64> = rounds_per_second.iter().copied().flatten().collect();
+    let cpu_per_request_ns = median(&sample.cpu_per_answer());
     Standing {
         contender: sample.entry.identity.name.clone(),
         throughput_per_second: rate_interval(
@@ -96,7 +97,8 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         letters: String::new(),
         p50_ns: quantile(sample, 0.5),
         p99_ns: quantile(sample, 0.99),
-        cpu_per_request_ns: median(&sample.cpu_per_answer()),
+        cpu_per_request_ns,
+        price_per_million: cpu_per_request_ns.and_then(|ns| price_of_a_million(record, &point(ns))),
         server_busy_share: median(&sample.server_busy()),
         generator_busy_share: median(&sample.generator_busy()).unwrap_or(0.0),
         memory_bytes: memory(sample),

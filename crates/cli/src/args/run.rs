@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
+use assay_model::core_hour::CoreHour;
 use assay_model::design::Design;
 use assay_model::experiment::Protocol;
 use assay_model::generator::GeneratorName;
@@ -149,6 +150,10 @@ pub(crate) struct RunArguments {
     /// spends more than another (as `assay why` does)
     #[arg(long, help_heading = "Load")]
     pub(crate) profile: bool,
+    /// What one CPU costs for an hour, such as "0.04 EUR": says what a million answers of each server cost by the CPU time that
+    /// they take
+    #[arg(long, value_name = "PRICE", help_heading = "Output")]
+    pub(crate) core_hour: Option<CoreHour>,
     /// Do not ask the contenders first what they keep of the rules of HTTP/1.1
     #[arg(long, help_heading = "Load")]
     pub(crate) no_check: bool,

@@ -6,7 +6,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdic
 use crate::standings::COLUMNS;
 use crate::{foreign, notes, words};
 
-const HEAD: [&str; 42] = [
+const HEAD: [&str; 44] = [
     "run",
     "started_at",
     "imported_from",
@@ -40,6 +40,8 @@ const HEAD: [&str; 42] = [
     "response_p99_high_ns",
     "response_p999_ns",
     "cpu_per_request_ns",
+    "price_per_million",
+    "currency",
     "memory_bytes",
     "startup_ns",
     "rules_kept",

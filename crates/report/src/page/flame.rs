@@ -50,7 +50,7 @@ fn flame(record: &Record, contender: &str, cell: &Cell) -> Option<Flame> {
     let runs = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == contender);
     let profiles = runs.flat_map(|run| &run.profiles).filter(|profile| profile.cell == *cell);
     let told: Vec<(&Sampled, f64)> =
-        profiles.filter_map(|profile| Some((&profile.sampled, profile.sampled.ns_of_a_sample()?))).collect();
+        profiles.filter_map(|profile| Some((&profile.sampled, profile.ns_of_a_sample()?))).collect();
     let mut tree = Tree::default();
     for (sampled, ns) in &told {
         tree.add(sampled, ns / told.len() as f64);

@@ -10,6 +10,10 @@ pub(crate) fn spending(parts: &[(Part, f64)]) -> Spending {
         samples: 1_300,
         cpu_ns: alone(parts.iter().map(|(_, ns)| ns).sum()),
         unwatched_cpu_ns: None,
+        watching: None,
+        price_per_million: None,
+        unseen_ns: 0.0,
+        others_share: 0.0,
         sampled_share: 1.0,
         unnamed_share: 0.0,
         unnamed: Vec::new(),
@@ -40,16 +44,45 @@ fn what_speaks_against_the_figures_is_said_in_words_too() {
         grounds(&own),
         "1,300 samples in 1 restart; they stand for 100 % of its CPU time; 100 % of them have a name"
     );
-    let bad = Spending { sampled_share: 0.8, unwatched_cpu_ns: Some(8_000.0), ..own.clone() };
+    let bad = Spending { sampled_share: 0.8, ..own.clone() };
     let told = grounds(&bad);
     assert!(told.contains("80 % of its CPU time, which is too far from all of it"), "{told}");
-    assert!(told.contains("profiling changed its CPU time by +25 %, which is too much"), "{told}");
-    let good = Spending { sampled_share: 0.96, unwatched_cpu_ns: Some(9_900.0), ..own };
+    let good = Spending { sampled_share: 0.96, ..own };
     assert!(
         is_faithful(&good) && !is_faithful(&bad) && !grounds(&good).contains("too"),
         "{}",
         grounds(&good)
     );
+}
+
+#[test]
+fn profiling_is_blamed_for_what_its_interval_shows_and_for_no_more() {
+    let of = |estimate, low, high, confidence| {
+        let watching = Some(Interval { estimate, low, high, confidence });
+        let spending = Spending { watching, ..spending(&[(Part::Send, 10_000.0)]) };
+        (is_faithful(&spending), grounds(&spending))
+    };
+    for (told, is_faithful, end) in [
+        (
+            of(0.25, 0.20, 0.30, 0.95),
+            false,
+            "+25.0 % CPU time while it was profiled [+20.0 … +30.0 %], which is too much",
+        ),
+        (of(-0.20, -0.45, 0.05, 0.95), true, "[−45.0 … +5.0 %], which is not told from chance"),
+        (of(0.08, 0.02, 0.14, 0.95), true, "which may be too much"),
+        (of(0.02, 0.01, 0.03, 0.95), true, "[+1.0 … +3.0 %]"),
+        (of(0.25, 0.25, 0.25, 0.0), true, "one restart does not tell whether that is chance"),
+    ] {
+        assert!(told.0 == is_faithful && told.1.ends_with(end), "{told:?}: {end}");
+    }
+}
+
+#[test]
+fn a_kernel_that_was_not_seen_and_neighbours_are_told() {
+    let told = grounds(&Spending { unseen_ns: 6_000.0, others_share: 0.3, ..spending(&[(Part::Send, 1.0)]) });
+    assert!(told.contains("100 % of its CPU time outside the kernel"), "{told}");
+    assert!(told.contains("6.00 µs for each answer were spent in the kernel, unseen"), "{told}");
+    assert!(told.ends_with("other programs ran on its CPUs for 30 % of the time"), "{told}");
 }
 
 #[test]

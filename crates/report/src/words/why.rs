@@ -28,6 +28,7 @@ pub(crate) fn of_cell(why: &Why) -> Vec<String> {
     let mut told: Vec<String> =
         why.spendings.first().map(|spending| spends(spending, &place)).into_iter().collect();
     told.extend(why.differences.iter().map(|difference| differs(difference, &place)));
+    told.extend(why.spendings.iter().filter_map(|spending| costs(spending, &place)));
     told.extend(causes::sentences(&why.spendings, &place));
     let compared = |spending: &&Spending| why.differences.iter().any(|of| of.contender == spending.contender);
     let alone: Vec<String> = (why.spendings.iter().skip(1))
@@ -51,6 +52,13 @@ fn spends(Spending { contender, cpu_ns, parts, .. }: &Spending, place: &str) -> 
         noteworthy.map(|of| format!("{} {}", format::duration(of.ns.estimate), place_of(of.part))).collect();
     let total = format::duration(cpu_ns.estimate);
     format!("On {place}, {contender} spends {total} of CPU time on an answer: {}.", all_of(&told))
+}
+
+/// What its answers cost, where somebody said what an hour of a CPU does.
+fn costs(Spending { contender, price_per_million, .. }: &Spending, place: &str) -> Option<String> {
+    let price = price_per_million.as_ref()?;
+    let [amount, interval] = [format::money(price), format::money_interval(price)];
+    Some(format!("On {place}, a million answers of {contender} cost {amount} {interval} by their CPU time."))
 }
 
 /// Where one server spends more than another, or less.

@@ -45,7 +45,9 @@ pub(super) fn causes(profile: &Profile) -> Vec<(Cause, f64)> {
         return Vec::new();
     }
     let traced = traced.as_ref().filter(|traced| traced.answers > 0);
-    let of_samples = [accept_queue(sampled), one_thread(sampled), collector(sampled), run_queue(sampled)];
+    // Whether its own threads are too many is not known where it is not known who else has its CPUs.
+    let queue = if profile.sees_others() { run_queue(sampled) } else { None };
+    let of_samples = [accept_queue(sampled), one_thread(sampled), collector(profile), queue];
     let of_calls = traced.into_iter().flat_map(|traced| {
         let small = [true, false].map(|sends| small_buffers(sampled, traced, sends));
         [delayed_acknowledgement(sampled, traced), lock(traced), disk(traced)].into_iter().chain(small)
@@ -167,9 +169,11 @@ fn busiest(sampled: &Sampled) -> String {
     most.map_or_else(String::new, |(_, name)| name.clone())
 }
 
-fn collector(sampled: &Sampled) -> Option<(Cause, f64)> {
-    let share = share_of(sampled, &[Part::Collector])?;
-    let ns = share * per(sampled.usage.cpu_ns().0, sampled.answers);
+fn collector(profile: &Profile) -> Option<(Cause, f64)> {
+    let sampled = &profile.sampled;
+    let samples = samples_by_part(sampled).get(&Part::Collector).copied()?;
+    let ns = samples as f64 * profile.ns_of_a_sample()?;
+    let share = ns / per(sampled.usage.cpu_ns().0, sampled.answers);
     (share >= LEAST_COLLECTING).then_some((Cause::Collector { ns }, share))
 }
 

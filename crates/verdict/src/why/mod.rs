@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::evidence::Busiest;
 use assay_model::experiment::Cell;
+use assay_model::part::Part;
 use assay_model::profile::{Owner, Profile, Sampled, Traced};
 use assay_model::record::Run;
 use assay_model::usage::Usage;
@@ -22,12 +23,13 @@ use assay_model::why::{Event, Spending, Why};
 
 use crate::budget::{rules_version, samples_by_part};
 use crate::limit::full_link;
+use crate::price::price_of_a_million;
 use crate::sample::{Sample, samples};
 use crate::window::Evidence;
 use crate::{SERVER_SATURATED, median};
 use difference::{Side, difference};
 use held_up::{busy_share, causes, in_order};
-use spending::{Spent, spending};
+use spending::{Spent, spending, watching};
 
 /// What profiles tell of each cell in which there are any, in the experiment's order.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
@@ -63,11 +65,13 @@ impl Profiled {
             sample.runs.iter().map(|run| profile_in((*run)?, cell)).collect();
         let restarts: Vec<Option<Spent>> = profiles.iter().map(|profile| spent((*profile)?)).collect();
         let known: Vec<&Spent> = restarts.iter().flatten().collect();
-        let windows = sample.cpu_per_answer();
-        let unwatched = (!windows.is_empty()).then(|| windows.iter().sum::<f64>() / windows.len() as f64);
+        let unwatched = sample.cpu_per_answer_in_blocks();
+        let told = spending(&sample.entry.identity.name, &known, mean(&unwatched))?;
         let spending = Spending {
+            watching: watching(&restarts, &unwatched),
+            price_per_million: price_of_a_million(evidence.record, &told.cpu_ns),
             held_up: held_up(evidence, sample, profiles.into_iter().flatten()),
-            ..spending(&sample.entry.identity.name, &known, unwatched)?
+            ..told
         };
         Some(Self { spending, restarts })
     }
@@ -75,6 +79,12 @@ impl Profiled {
     fn side(&self) -> Side<'_> {
         Side { name: &self.spending.contender, restarts: &self.restarts }
     }
+}
+
+/// The mean of what is known.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 fn profile_in<'r>(run: &'r Run, cell: &Cell) -> Option<&'r Profile> {
@@ -105,26 +115,39 @@ fn held_up<'p>(
 /// What one profile tells; `None` where nothing was answered, or nothing sampled.
 fn spent(profile: &Profile) -> Option<Spent> {
     let sampled = &profile.sampled;
-    let (ns_of_a_sample, named_share) = (sampled.ns_of_a_sample()?, sampled.named_share()?);
+    let (ns_of_a_sample, named_share) = (profile.ns_of_a_sample()?, sampled.named_share()?);
     let (answers, samples) = (sampled.answers as f64, sampled.samples_of(Owner::Server));
     let cpu_ns = sampled.usage.cpu_ns().0 as f64;
     let mut counts = switches(&sampled.usage, answers);
     counts.extend(profile.traced.iter().flat_map(calls));
+    let seen_ns = profile.seen_cpu_ns().0 as f64;
+    let unseen_ns = (cpu_ns - seen_ns) / answers;
+    let parts = samples_by_part(sampled).into_iter().map(|(part, of)| (part, of as f64 * ns_of_a_sample));
+    let mut parts: BTreeMap<Part, f64> = parts.collect();
+    if unseen_ns > 0.0 {
+        *parts.entry(Part::Unassigned).or_default() += unseen_ns;
+    }
     Some(Spent {
         cpu_ns: cpu_ns / answers,
-        parts: samples_by_part(sampled)
-            .into_iter()
-            .map(|(part, of)| (part, of as f64 * ns_of_a_sample))
-            .collect(),
+        parts,
+        unseen_ns,
+        others_share: others_share(sampled),
         counts: counts.into_iter().collect(),
         waits: waits(sampled),
         run_delay_ns: sampled.usage.run_delay_ns.map(|delay| delay.0 as f64 / answers),
         samples,
-        sampled_share: samples as f64 * sampled.interval_ns.0 as f64 / cpu_ns.max(1.0),
+        sampled_share: samples as f64 * sampled.interval_ns.0 as f64 / seen_ns,
         unnamed_share: 1.0 - named_share,
         by_file: unnamed::by_file(sampled),
         refused: profile.refused.iter().map(|refused| refused.why.clone()).collect(),
     })
+}
+
+/// Share of all samples of the server's CPUs in which other programs ran.
+fn others_share(sampled: &Sampled) -> f64 {
+    let of = |owner| sampled.samples_of(owner);
+    let all = of(Owner::Server) + of(Owner::Kernel) + sampled.idle + sampled.others;
+    sampled.others as f64 / all.max(1) as f64
 }
 
 /// Where threads slept, as shares of the time of all of them.

@@ -32,6 +32,10 @@ pub(crate) struct Spent {
     pub(crate) unnamed_share: f64,
     /// Samples by the file of their own function.
     pub(crate) by_file: ByFile,
+    /// CPU time in a kernel that was not seen, in nanoseconds.
+    pub(crate) unseen_ns: f64,
+    /// Share of its CPUs' samples in which other programs ran.
+    pub(crate) others_share: f64,
     /// Why some of it could not be told.
     pub(crate) refused: Vec<String>,
 }
@@ -49,7 +53,8 @@ pub(super) fn parts_of<'s>(all: impl IntoIterator<Item = &'s Spent>) -> BTreeSet
 }
 
 /// The spending of `contender` over at least one restart; `unwatched_ns` is its CPU time for each right answer while nobody
-/// looked. `None` without any. What holds its answers up is not in it.
+/// looked. `None` without any. What holds its answers up,
+/// what it costs and how it was changed by looking is not in it.
 pub(super) fn spending(contender: &str, restarts: &[&Spent], unwatched_ns: Option<f64>) -> Option<Spending> {
     if restarts.is_empty() {
         return None;
@@ -70,6 +75,10 @@ pub(super) fn spending(contender: &str, restarts: &[&Spent], unwatched_ns: Optio
         samples: restarts.iter().map(|spent| spent.samples).sum(),
         cpu_ns: mean(restarts.iter().map(|spent| spent.cpu_ns), CONFIDENCE),
         unwatched_cpu_ns: unwatched_ns,
+        watching: None,
+        price_per_million: None,
+        unseen_ns: mean_of(restarts, |spent| spent.unseen_ns),
+        others_share: mean_of(restarts, |spent| spent.others_share),
         sampled_share: mean_of(restarts, |spent| spent.sampled_share),
         unnamed_share: mean_of(restarts, |spent| spent.unnamed_share),
         unnamed: unnamed(restarts.iter().map(|spent| &spent.by_file)),
@@ -80,6 +89,18 @@ pub(super) fn spending(contender: &str, restarts: &[&Spent], unwatched_ns: Optio
         held_up: Vec::new(),
         refused: refused.into_iter().cloned().collect(),
     })
+}
+
+/// How much more an answer cost while it was profiled than in the windows of the same restart: a restart is as fast in the one as
+/// in the other, whatever sets it apart from the next.
+pub(super) fn watching(restarts: &[Option<Spent>], unwatched_ns: &[Option<f64>]) -> Option<Interval> {
+    let both = restarts.iter().zip(unwatched_ns);
+    let shares: Vec<f64> = both
+        .filter_map(|(spent, unwatched)| {
+            Some(spent.as_ref()?.cpu_ns / unwatched.filter(|ns| *ns > 0.0)? - 1.0)
+        })
+        .collect();
+    (!shares.is_empty()).then(|| mean(shares.into_iter(), CONFIDENCE))
 }
 
 /// A mean with its interval; of a single restart the figure alone.

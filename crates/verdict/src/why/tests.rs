@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 
 use assay_model::cause::Cause;
+use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
 use assay_model::load::Arrival;
 use assay_model::part::Part;
-use assay_model::profile::{Owner, Profile, Sampled, Stack};
+use assay_model::profile::{Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack};
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 use assay_model::why::Event;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -129,6 +131,53 @@ fn a_budget_is_all_of_the_cpu_time() {
     assert!(told.parts.iter().all(|part| part.ns.low <= part.ns.estimate && part.ns.confidence >= 0.95));
 }
 
+/// A profile of 10 answers that took 4 µs in the program and 6 µs in the kernel each.
+fn half_seen(refused: Vec<Refused>) -> Profile {
+    let usage = Usage { user_ns: Nanos(40_000), system_ns: Nanos(60_000), threads: 9, ..Usage::default() };
+    let frames =
+        vec![Frame { symbol: Some("handle".into()), module: Some("a".into()), kind: FrameKind::Native }];
+    let stacks = vec![Stack { owner: Owner::Server, thread: 0, frames: vec![0], samples: 4 }];
+    let interval_ns = Nanos(10_000);
+    let sampled = Sampled { answers: 10, usage, frames, stacks, interval_ns, ..Sampled::default() };
+    Profile {
+        cell: Cell::closed("hello", 1),
+        arrival: Arrival::Closed,
+        offset_ns: Nanos::ZERO,
+        sampled,
+        traced: None,
+        refused,
+    }
+}
+
+#[test]
+fn time_in_a_kernel_that_may_not_be_seen_is_given_to_nobody() {
+    let refused = Refused { what: Facet::Kernel, why: "no right".to_owned() };
+    let told = super::spent(&half_seen(vec![refused])).expect("samples");
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+    assert!(close(told.of(Part::Application), 4_000.0), "{told:?}");
+    assert!(close(told.of(Part::Unassigned), 6_000.0) && close(told.unseen_ns, 6_000.0), "{told:?}");
+    assert!(close(told.cpu_ns, 10_000.0) && close(told.sampled_share, 1.0), "{told:?}");
+    let seen = super::spent(&half_seen(Vec::new())).expect("samples");
+    assert!(close(seen.of(Part::Application), 10_000.0) && seen.unseen_ns == 0.0, "{seen:?}");
+}
+
+#[test]
+fn a_server_whose_cpu_time_is_not_known_has_no_budget() {
+    let mut profile = half_seen(Vec::new());
+    profile.sampled.usage = Usage::default();
+    assert!(super::spent(&profile).is_none(), "it ended in the slice");
+}
+
+#[test]
+fn what_profiling_changed_is_told_restart_by_restart() {
+    let restarts = restarts(&NGINX, &[], 8);
+    let twice = |spent: &Option<Spent>| spent.as_ref().map(|spent| spent.cpu_ns / 2.0);
+    let unwatched: Vec<Option<f64>> = restarts.iter().map(twice).collect();
+    let told = super::watching(&restarts, &unwatched).expect("both");
+    assert!((told.low - 1.0).abs() < 1e-6 && (told.high - 1.0).abs() < 1e-6, "{told:?}");
+    assert_eq!(super::watching(&restarts, &[None, None, None, None, None]), None);
+}
+
 #[test]
 fn a_full_link_holds_answers_up() {
     let mut record = testing::record(&[("a", &[1000.0, 1000.0])]);
@@ -145,6 +194,7 @@ fn a_full_link_holds_answers_up() {
         sysctls: BTreeMap::new(),
         user_namespace: false,
     });
+    let usage = Usage { user_ns: Nanos(9), ..Usage::default() };
     let stacks = vec![Stack { owner: Owner::Server, thread: 0, frames: Vec::new(), samples: 9 }];
     for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
         let window = &mut run.cells[0];
@@ -154,7 +204,12 @@ fn a_full_link_holds_answers_up() {
             cell: window.cell.clone(),
             arrival: Arrival::Closed,
             offset_ns: Nanos::ZERO,
-            sampled: Sampled { answers: 9, stacks: stacks.clone(), ..Sampled::default() },
+            sampled: Sampled {
+                answers: 9,
+                usage: usage.clone(),
+                stacks: stacks.clone(),
+                ..Sampled::default()
+            },
             traced: None,
             refused: Vec::new(),
         }];

@@ -254,6 +254,9 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     experiment.aa &= !arguments.no_aa;
     experiment.long_look &= !arguments.no_long_look;
     experiment.profile |= arguments.profile;
+    if arguments.core_hour.is_some() {
+        experiment.core_hour.clone_from(&arguments.core_hour);
+    }
     experiment.one_at_a_time |= arguments.one_at_a_time;
     if !arguments.generator.is_empty() {
         experiment.generators.clone_from(&arguments.generator);

@@ -1,6 +1,6 @@
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
-use assay_model::profile::{Frame, FrameKind, Stack};
+use assay_model::profile::{Facet, Frame, FrameKind, Refused, Stack};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -220,6 +220,10 @@ fn threads_that_wait_for_a_cpu_are_told() {
         sampled.others = 600;
     });
     assert_eq!(others, [], "other programs have its CPU");
+    let mut unseen = good();
+    unseen.sampled.usage.run_delay_ns = Some(Nanos::from_millis(1_500));
+    unseen.refused = vec![Refused { what: Facet::Others, why: "no right".to_owned() }];
+    assert_eq!(causes(&unseen), [], "who has its CPU is not known");
     let alone = spoilt(|sampled, _| {
         sampled.usage =
             Usage { threads: 1, run_delay_ns: Some(Nanos::from_millis(1_500)), ..sampled.usage.clone() };
