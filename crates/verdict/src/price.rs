@@ -34,9 +34,10 @@ pub(crate) fn price(sample: &Sample<'_>) -> Price {
     }
 }
 
-/// What a million answers cost that each take so much CPU time; `None` where nobody said what an hour of a CPU costs.
-pub(crate) fn price_of_a_million(record: &Record, cpu_ns: &Interval) -> Option<Money> {
-    record.experiment.core_hour.as_ref().map(|price| price.of_a_million(cpu_ns))
+/// What a million answers cost that each take so much CPU time; `None` where that is not known, or nobody said what an hour
+/// of a CPU costs.
+pub(crate) fn price_of_a_million(record: &Record, cpu_ns: Option<Interval>) -> Option<Money> {
+    Some(record.experiment.core_hour.as_ref()?.of_a_million(&cpu_ns?))
 }
 
 fn per(amount: u64, answers: u64) -> Option<f64> {

@@ -72,8 +72,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         running::lost_cpu_time(sample),
         percentiles::check(sample, &[0.5, 0.99], |window, q| window.times.service_quantile(q).is_some()),
     ];
-    let mut checks: Vec<Check> = own.into_iter().flatten().collect();
-    checks.extend(generator_objections(sample));
+    let mut checks: Vec<Check> = own.into_iter().flatten().chain(generator_objections(sample)).collect();
     let withheld = withheld(sample, &checks);
     let comparable = beside.limit.filter(|_| withheld.is_none() && !sample.is_limit());
     let share_of_limit = comparable.and_then(|limit| share_of_limit(sample, limit, &beside));
@@ -98,7 +97,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         p50_ns: quantile(sample, 0.5),
         p99_ns: quantile(sample, 0.99),
         cpu_per_request_ns,
-        price_per_million: cpu_per_request_ns.and_then(|ns| price_of_a_million(record, &point(ns))),
+        price_per_million: price_of_a_million(record, cpu_per_request_ns.map(point)),
         server_busy_share: median(&sample.server_busy()),
         generator_busy_share: median(&sample.generator_busy()).unwrap_or(0.0),
         memory_bytes: memory(sample),

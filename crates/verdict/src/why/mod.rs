@@ -69,7 +69,7 @@ impl Profiled {
         let told = spending(&sample.entry.identity.name, &known, mean(&unwatched))?;
         let spending = Spending {
             watching: watching(&restarts, &unwatched),
-            price_per_million: price_of_a_million(evidence.record, &told.cpu_ns),
+            price_per_million: price_of_a_million(evidence.record, Some(told.cpu_ns)),
             held_up: held_up(evidence, sample, profiles.into_iter().flatten()),
             ..told
         };
