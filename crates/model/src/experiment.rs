@@ -548,7 +548,7 @@ fn default_rounds() -> u32 {
 }
 
 fn default_warmup_s() -> f64 {
-    5.0
+    10.0
 }
 
 fn default_settle_s() -> f64 {

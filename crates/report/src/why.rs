@@ -207,7 +207,7 @@ fn watched(change: &Interval) -> String {
     let beside = |share: f64| share + 1.0;
     let [estimate, low, high] = [change.estimate, change.low, change.high].map(beside);
     let told = format::change(&Interval { estimate, low, high, ..*change });
-    let change_told = format!("an answer took {} CPU time while it was profiled", told.estimate);
+    let change_told = format!("profiling changed the CPU time of an answer by {}", told.estimate);
     if change.confidence <= 0.0 {
         return format!("{change_told}; one restart does not tell whether that is chance");
     }

@@ -8,6 +8,7 @@ use assay_model::units::Nanos;
 
 use super::server_run::{OngoingRun, wanted};
 use super::warmup::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
+use super::warmup_length::SLICES_OF_NO_WARMUP;
 use crate::generator::Generator;
 use crate::log;
 
@@ -15,8 +16,6 @@ use crate::log;
 const MOST_LOOK_SLICES: usize = 8;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
-/// Who was warm after so many slices from cold is not looked at: its load after a rest is that long.
-const SLICES_OF_NO_LOOK: usize = 1;
 
 /// Slices of load for a contender that has rested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,23 +27,16 @@ enum Recovery {
 }
 
 impl OngoingRun<'_> {
-    /// Load before the turns in a cell: on a workload that is new to this life as much as the first life needed, and more where
-    /// this life is cold altogether; after a rest as much as the contender is seen to need, because a server with a just-in-time
-    /// compiler gives up the code of what it was not asked for while others had their turns.
+    /// Load before the turns in a cell: on a workload that is new to this life its [warm-up](Self::warmup_length); after a rest as
+    /// much as the contender is seen to need, because a server with a just-in-time compiler gives up the code of what it was not
+    /// asked for while others had their turns.
     pub(super) fn lead_in(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
-        let own = self.run.warmups.iter().find(|warmup| warmup.workload == cell.workload);
-        let Some(known) = self.server_run.earlier_warmup(&cell.workload).or(own) else { return Ok(()) };
-        let (needed, settled, is_new) = (slices_needed(known), known.settled, own.is_none());
+        if !self.run.warmups.iter().any(|warmup| warmup.workload == cell.workload) {
+            return self.warm_up_in_place(generator, cell);
+        }
         let recovery = self.recovery();
-        let slices = match is_new {
-            true => needed.max(recovery.known().unwrap_or(0)).max(self.slices_when_cold()),
-            false => recovery.slices(),
-        };
-        let per_second = self.slices(generator, slices)?;
-        if is_new {
-            let workload = cell.workload.clone();
-            self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
-        } else if slices > 0 {
+        let per_second = self.slices(generator, |done| done.len() >= recovery.slices())?;
+        if !per_second.is_empty() {
             self.run.lead_ins.push(LeadIn { cell: cell.clone(), per_second });
             if let (None, Some(found)) = (recovery.known(), self.recovery().known()) {
                 log::recovers(&self.run.contender, found as f64 * WARMUP_SLICE_S);
@@ -53,23 +45,33 @@ impl OngoingRun<'_> {
         Ok(())
     }
 
-    /// So many slices of load, and their rates.
-    fn slices(&mut self, generator: &mut Generator, slices: usize) -> Result<Vec<f64>, Option<NotRun>> {
+    /// The warm-up of a later life, over the connections of its turns.
+    fn warm_up_in_place(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
+        let Some(known) = self.server_run.earlier_warmup(&cell.workload).cloned() else { return Ok(()) };
+        let after_a_rest = self.recovery().known().unwrap_or(0);
+        let length = self.warmup_length(&cell.workload).at_least(after_a_rest);
+        let per_second = self.slices(generator, |done| length.is_reached(done))?;
+        let settled = length.has_settled(&per_second, Some(&known));
+        let workload = cell.workload.clone();
+        self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
+        Ok(())
+    }
+
+    /// Slices of load until they are enough, and their rates.
+    fn slices(
+        &mut self,
+        generator: &mut Generator,
+        is_enough: impl Fn(&[f64]) -> bool,
+    ) -> Result<Vec<f64>, Option<NotRun>> {
         let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
         let mut per_second = Vec::new();
-        for _ in 0..slices {
+        while !is_enough(&per_second) {
             let stop = self.server_run.stop;
             let load = wanted(&mut self.server, stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
             per_second.push(load.settle_ns.rate_of(load.answered));
             self.loaded += load.settle_ns;
         }
         Ok(per_second)
-    }
-
-    /// Slices for a life that was asked for nothing yet.
-    fn slices_when_cold(&self) -> usize {
-        let first_life = self.server_run.earlier_runs().find(|run| !run.warmups.is_empty());
-        first_life.map_or(0, |first_life| slices_when_cold(first_life, &self.run))
     }
 
     /// Slices of load that the contender gets after a rest, as this life and earlier ones show.
@@ -101,20 +103,13 @@ pub(super) fn spared(run: &Run) -> Duration {
     Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
 }
 
-/// Slices that warmed up the first life on the workload that it was asked for first, where `this` one was asked for nothing yet: what
-/// the first life needed on its other workloads says little of a runtime that is cold, because the first one had warmed it up.
-fn slices_when_cold(first_life: &Run, this: &Run) -> usize {
-    let is_cold = this.warmups.is_empty() && this.lead_ins.is_empty();
-    first_life.warmups.first().filter(|_| is_cold).map_or(0, slices_needed)
-}
-
 /// What the contender of these lives needs after a rest. A server that rested is not colder than one that has just been started, so a
 /// look is no longer than the longest warm-up of its first life, and what follows it to compare with.
 fn recovery_of(lives: &[&Run]) -> Recovery {
     let first_life = lives.iter().find(|run| !run.warmups.is_empty());
     let warmups = first_life.iter().flat_map(|run| &run.warmups);
     let when_cold = warmups.map(slices_needed).max().unwrap_or(0);
-    if when_cold <= SLICES_OF_NO_LOOK {
+    if when_cold <= SLICES_OF_NO_WARMUP {
         return Recovery::Known(when_cold);
     }
     let length = (when_cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES);
@@ -209,18 +204,6 @@ mod tests {
         let looked = slow_until(2, (cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES));
         let lead_in = LeadIn { cell: Cell::closed("hello".to_owned(), 64), per_second: looked };
         Run { warmups: vec![warmup], lead_ins: vec![lead_in; lead_ins], ..Run::default() }
-    }
-
-    #[test]
-    fn a_cold_life_gets_what_the_first_workload_of_the_first_life_took() {
-        let mut first = life(4, 0);
-        first.warmups.push(Warmup { workload: "json".to_owned(), ..life(0, 0).warmups.remove(0) });
-        let cold = Run::default();
-        assert_eq!(slices_needed(&first.warmups[1]), 0, "the first workload had warmed it up");
-        assert_eq!(slices_when_cold(&first, &cold), 4);
-        assert_eq!(slices_when_cold(&first, &life(0, 0)), 0, "it is warm by then");
-        first.warmups[0].settled = false;
-        assert_eq!(slices_when_cold(&first, &cold), 10, "it never settled");
     }
 
     #[test]

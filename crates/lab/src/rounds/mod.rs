@@ -22,6 +22,7 @@ mod straight;
 mod telling;
 mod turn_length;
 mod warmup;
+mod warmup_length;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
 use super::server_run::{OngoingRun, ServerRun, wanted};
+use super::warmup_length::{Life, WarmupLength};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
 use crate::generator::Generator;
@@ -31,6 +32,8 @@ const QUARTILE_OF_NORMAL: f64 = 0.3186;
 pub(super) const SMOOTHED_SLICES: usize = 2;
 /// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
 const SLICES_BACK: usize = 4;
+/// The fewest slices by which a warm-up can be judged.
+pub(super) const LEAST_SLICES: usize = SMOOTHED_SLICES + SLICES_BACK;
 
 impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
@@ -60,42 +63,56 @@ impl OngoingRun<'_> {
                 *known = cell;
             }
         }
-        let most_s = self.server_run.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        for cell in widest.into_values().filter(|cell| !is_left(&cell.workload)) {
+        let left = widest.into_values().filter(|cell| !is_left(&cell.workload));
+        for cell in left.map(Cell::clone).collect::<Vec<_>>() {
             let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
             let cell = Cell { connections, ..cell.capacity() };
-            let warmup = self.server_run.warm_up_on(&mut self.server, &cell, most_s)?;
+            let length = self.warmup_length(&cell.workload);
+            let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
             let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
             self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
             self.run.warmups.push(warmup);
         }
         self.learn(Occasion::Later).map(drop).map_err(Some)
     }
+
+    /// How long the warm-up on a workload is that this life was not asked for yet.
+    pub(super) fn warmup_length(&self, workload: &str) -> WarmupLength {
+        let workloads: BTreeSet<&str> =
+            self.server_run.cells.iter().map(|cell| cell.workload.as_str()).collect();
+        let life = Life {
+            run: &self.run,
+            first: self.server_run.earlier_runs().find(|run| !run.warmups.is_empty()),
+            workloads: workloads.len(),
+            most_s: self.server_run.plan.experiment.warmup_s,
+        };
+        WarmupLength::of(&life, self.server_run.earlier_warmup(workload))
+    }
 }
 
 impl ServerRun<'_> {
-    /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
-    /// everybody; a compiled server is done in the least time, one with a just-in-time compiler takes what it needs. Once it
-    /// is known how long that is, later lives get as much, so that all are measured at the same age: most get none.
-    fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
+    /// Slices of load until the server no longer gets faster, in a later life as many as the first one needed
+    /// ([`WarmupLength`]). The rule is the same for everybody; a compiled server is done in the least time, one with a just-in-time
+    /// compiler takes what it needs.
+    fn warm_up_on(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        length: WarmupLength,
+    ) -> Result<Warmup, Option<NotRun>> {
         let known = self.earlier_warmup(&cell.workload);
-        let most = (most_s / WARMUP_SLICE_S).ceil();
-        let is_enough = |done: &[f64]| match known {
-            Some(known) => done.len() >= slices_needed(known),
-            None => has_settled(done) || done.len() as f64 >= most,
-        };
         let is_counted = known.is_some_and(|known| known.counted.is_some());
         let workload = cell.workload.clone();
         let mut warmup = Warmup { workload, per_second: Vec::new(), settled: false, counted: None };
-        if !is_enough(&[]) || !is_counted {
+        if !length.is_reached(&[]) || !is_counted {
             let mut generator = self.generator(server, cell)?;
             wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
-            warmup.per_second = self.warm_up_by(server, &mut generator, is_enough)?;
+            warmup.per_second = self.warm_up_by(server, &mut generator, |done| length.is_reached(done))?;
             if !is_counted {
                 warmup.counted = Some(self.counted(server, &mut generator)?);
             }
         }
-        warmup.settled = known.map_or_else(|| has_settled(&warmup.per_second), |known| known.settled);
+        warmup.settled = length.has_settled(&warmup.per_second, known);
         log::warmed_up(&self.subject.identity.name, &warmup, WARMUP_SLICE_S, known.is_some());
         Ok(warmup)
     }
@@ -161,13 +178,13 @@ pub(super) fn spared(warmup: &Warmup) -> Duration {
 }
 
 /// Whether the rate over the latest slices is no longer higher than it was a second earlier, as far as slices can tell.
-fn has_settled(per_second: &[f64]) -> bool {
+pub(super) fn has_settled(per_second: &[f64]) -> bool {
     let mean = |to: usize| {
         let slices = &per_second[to - SMOOTHED_SLICES..to];
         slices.iter().sum::<f64>() / SMOOTHED_SLICES as f64
     };
     let n = per_second.len();
-    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * gain_that_shows(per_second)
+    n >= LEAST_SLICES && mean(n) <= mean(n - SLICES_BACK) * gain_that_shows(per_second)
 }
 
 /// The least ratio of two means of slices that is a gain and no chance.
@@ -236,7 +253,7 @@ mod tests {
     #[test]
     fn chance_is_taken_for_no_gain_and_a_gain_for_no_chance() {
         let flat: Vec<usize> = (0..400).map(|seed| slices_until_warm(|_| 1.0, seed)).collect();
-        let at_once = flat.iter().filter(|slices| **slices == SMOOTHED_SLICES + SLICES_BACK).count();
+        let at_once = flat.iter().filter(|slices| **slices == LEAST_SLICES).count();
         assert!(at_once > 320, "{at_once} of 400 are warm at once");
         assert!(flat.iter().all(|slices| *slices < 20), "{:?}", flat.iter().max());
         let compiled = |t: f64| if t < 1.0 { 0.3 } else { 1.0 };

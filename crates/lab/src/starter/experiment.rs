@@ -70,7 +70,7 @@ impl OwnServers {
             "rounds = {}            # most restarts of every server\n\
              until_settled = true   # ends sooner: as soon as every pair is told apart, or shown to be alike\n\
              budget_s = {}         # longest time for all rounds, in seconds\n\
-             warmup_s = 5           # longest load given to a fresh server until it no longer gets faster, in seconds\n",
+             warmup_s = 10          # longest load given to a fresh server until it no longer gets faster, in seconds\n",
             self.rounds, self.budget_s
         )
     }

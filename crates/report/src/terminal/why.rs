@@ -37,6 +37,7 @@ pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
     cells.iter().for_each(|why| explained_cell(page, record, why));
     if let Some(why) = cells.first() {
         paragraph(page, &why::rules(why), FAINT);
+        page.line(&[]);
     }
 }
 

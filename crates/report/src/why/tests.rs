@@ -63,11 +63,7 @@ fn profiling_is_blamed_for_what_its_interval_shows_and_for_no_more() {
         (is_faithful(&spending), grounds(&spending))
     };
     for (told, is_faithful, end) in [
-        (
-            of(0.25, 0.20, 0.30, 0.95),
-            false,
-            "+25.0 % CPU time while it was profiled [+20.0 … +30.0 %], which is too much",
-        ),
+        (of(0.25, 0.20, 0.30, 0.95), false, "of an answer by +25.0 % [+20.0 … +30.0 %], which is too much"),
         (of(-0.20, -0.45, 0.05, 0.95), true, "[−45.0 … +5.0 %], which is not told from chance"),
         (of(0.08, 0.02, 0.14, 0.95), true, "which may be too much"),
         (of(0.02, 0.01, 0.03, 0.95), true, "[+1.0 … +3.0 %]"),

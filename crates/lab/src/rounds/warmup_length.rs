@@ -1,0 +1,179 @@
+//! How long the warm-up of a life on a workload is (docs/method/carousel.md#warm-up).
+
+use assay_model::record::{Run, Warmup};
+
+use super::warmup::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, slices_needed};
+
+/// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections.
+pub(super) const SLICES_OF_NO_WARMUP: usize = 1;
+
+/// When a warm-up is over, in slices of load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WarmupLength {
+    /// It does not end before that.
+    least: usize,
+    /// It ends then although the server still gets faster.
+    most: usize,
+    /// Whether it goes on as long as the server gets faster.
+    is_watched: bool,
+}
+
+impl WarmupLength {
+    /// The warm-up of a life on a workload on which an earlier life had the warm-up `earlier`, if there was one.
+    ///
+    /// A first life is watched until it no longer gets faster. Later ones get as much load as the first one needed. While a later
+    /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
+    pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
+        let most = life.slices_left();
+        let Some(earlier) = earlier else { return Self { least: 0, most, is_watched: true } };
+        let least = slices_needed(earlier).max(life.slices_when_new());
+        Self { least, most: most.max(least), is_watched: life.is_cold() }
+    }
+
+    /// The same, but no shorter than so many slices.
+    pub(super) fn at_least(self, slices: usize) -> Self {
+        let least = self.least.max(slices);
+        Self { least, most: self.most.max(least), ..self }
+    }
+
+    /// Whether the slices with these rates are enough.
+    pub(super) fn is_reached(self, per_second: &[f64]) -> bool {
+        let done = per_second.len();
+        done >= self.least && (!self.is_watched || done >= self.most || has_settled(per_second))
+    }
+
+    /// Whether a server that had these slices is warm; of one that was not watched that is known from the `earlier` life alone.
+    pub(super) fn has_settled(self, per_second: &[f64], earlier: Option<&Warmup>) -> bool {
+        match earlier {
+            Some(earlier) if !self.is_watched => earlier.settled,
+            _ => has_settled(per_second),
+        }
+    }
+}
+
+/// What is known of a life that is about to be warmed up on one more workload.
+pub(super) struct Life<'a> {
+    /// The life so far.
+    pub(super) run: &'a Run,
+    /// The first life of the same contender; absent where this one is.
+    pub(super) first: Option<&'a Run>,
+    /// Workloads that it will be asked for, those it knows included.
+    pub(super) workloads: usize,
+    /// Most load that warms it up, on all workloads together, in seconds.
+    pub(super) most_s: f64,
+}
+
+impl Life<'_> {
+    /// Slices of the time for warm-ups that this workload may have. What others did not need is left for it, and those that come
+    /// after it keep the least by which a warm-up can be judged: a runtime is cold on its first workload only.
+    fn slices_left(&self) -> usize {
+        let equal_s = self.most_s / self.workloads.max(1) as f64;
+        let reserve_s = equal_s.min(LEAST_SLICES as f64 * WARMUP_SLICE_S);
+        let given: usize = self.run.warmups.iter().map(|warmup| warmup.per_second.len()).sum();
+        let after = self.workloads.saturating_sub(self.run.warmups.len() + 1);
+        let left_s = self.most_s - given as f64 * WARMUP_SLICE_S - reserve_s * after as f64;
+        // `as` saturates, and the value is a whole number.
+        (left_s / WARMUP_SLICE_S).ceil() as usize
+    }
+
+    /// Slices that warmed up the first life on the workload that it was asked for first, where this life was asked for nothing yet:
+    /// what the first life needed on its other workloads says little of a runtime that is cold, because the first one had warmed it
+    /// up.
+    fn slices_when_new(&self) -> usize {
+        let is_new = self.run.warmups.is_empty() && self.run.lead_ins.is_empty();
+        let first_warmup = self.first.and_then(|first| first.warmups.first());
+        first_warmup.filter(|_| is_new).map_or(0, slices_needed)
+    }
+
+    /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
+    fn is_cold(&self) -> bool {
+        let gets_warm =
+            |first: &Run| first.warmups.iter().any(|warmup| slices_needed(warmup) > SLICES_OF_NO_WARMUP);
+        self.first.is_some_and(gets_warm) && !self.run.warmups.iter().any(|warmup| warmup.settled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warmup(per_second: &[f64], settled: bool) -> Warmup {
+        Warmup { workload: "hello".to_owned(), per_second: per_second.to_vec(), settled, counted: None }
+    }
+
+    fn run(warmups: &[Warmup]) -> Run {
+        Run { warmups: warmups.to_vec(), ..Run::default() }
+    }
+
+    fn life<'a>(run: &'a Run, first: Option<&'a Run>, workloads: usize, most_s: f64) -> Life<'a> {
+        Life { run, first, workloads, most_s }
+    }
+
+    /// Slices of a server that gets four times as fast, little by little, within so many of them.
+    fn compiled(within: usize, all: usize) -> Vec<f64> {
+        let share = |slice: usize| (slice as f64 / within.max(1) as f64).min(1.0);
+        (0..all).map(|slice| if within == 0 { 100.0 } else { 25.0 + 75.0 * share(slice) }).collect()
+    }
+
+    /// What a server is given that gets warm within so many slices: as many, and what shows that it no longer gets faster.
+    fn until_seen(within: usize) -> std::ops::RangeInclusive<usize> {
+        within + 3..=within + LEAST_SLICES
+    }
+
+    /// Slices that a life gets whose server behaves so.
+    fn given(length: WarmupLength, server: &[f64]) -> usize {
+        (0..server.len()).find(|n| length.is_reached(&server[..*n])).unwrap_or(server.len())
+    }
+
+    #[test]
+    fn a_first_life_is_watched_and_may_have_what_others_did_not_need() {
+        let none = run(&[]);
+        let first = WarmupLength::of(&life(&none, None, 7, 24.0), None);
+        assert_eq!(given(first, &compiled(0, 99)), LEAST_SLICES, "warm at once");
+        assert!(until_seen(20).contains(&given(first, &compiled(20, 99))), "five seconds");
+        let rising: Vec<f64> = (0..99).map(|slice| 1.1_f64.powi(slice)).collect();
+        assert_eq!(given(first, &rising), 60, "24 s less 6 × 1.5 s");
+        let warm = run(&[warmup(&compiled(0, 6), true), warmup(&compiled(20, 26), true)]);
+        let third = WarmupLength::of(&life(&warm, None, 7, 24.0), None);
+        assert_eq!(third.most, 96 - 32 - 4 * LEAST_SLICES);
+        let short = WarmupLength::of(&life(&none, None, 2, 0.5), None);
+        assert_eq!((short.most, given(short, &compiled(9, 99))), (1, 1), "a share of too little is a share");
+    }
+
+    #[test]
+    fn a_later_life_that_is_cold_is_watched_and_gets_no_less_than_the_first_needed() {
+        let first = run(&[warmup(&compiled(4, 10), true), warmup(&compiled(0, 6), true)]);
+        let cold = run(&[]);
+        let on = |run: &Run, known: usize| {
+            WarmupLength::of(&life(run, Some(&first), 2, 16.0), Some(&first.warmups[known]))
+        };
+        // On a machine that is by then three times as slow it takes three times as long.
+        assert!(until_seen(12).contains(&given(on(&cold, 0), &compiled(12, 99))));
+        assert_eq!(given(on(&cold, 1), &compiled(0, 99)), LEAST_SLICES, "whichever workload comes first");
+        let warm = run(&[warmup(&compiled(4, 10), true)]);
+        assert_eq!(given(on(&warm, 1), &compiled(12, 99)), 0, "as much as the first life needed there");
+        let unsettled = run(&[warmup(&compiled(4, 10), false)]);
+        assert!(until_seen(12).contains(&given(on(&unsettled, 1), &compiled(12, 99))), "it is cold still");
+    }
+
+    #[test]
+    fn a_compiled_server_gets_nothing_in_later_lives() {
+        let first = run(&[warmup(&compiled(1, 7), true)]);
+        let cold = run(&[]);
+        let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
+        assert_eq!(given(length, &compiled(1, 99)), 1);
+        assert!(length.has_settled(&[25.0], Some(&first.warmups[0])), "known from the first life");
+        assert_eq!(given(length.at_least(3), &compiled(0, 99)), 3, "a rest asks for more");
+    }
+
+    #[test]
+    fn what_a_watched_life_did_not_reach_is_told() {
+        let first = run(&[warmup(&compiled(4, 10), true)]);
+        let cold = run(&[]);
+        let length = WarmupLength::of(&life(&cold, Some(&first), 1, 2.0), Some(&first.warmups[0]));
+        let rising: Vec<f64> = (0..99).map(|slice| 1.1_f64.powi(slice)).collect();
+        let done = given(length, &rising);
+        assert_eq!(done, 8, "two seconds are all that it may have");
+        assert!(!length.has_settled(&rising[..done], Some(&first.warmups[0])));
+    }
+}
