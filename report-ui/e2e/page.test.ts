@@ -227,6 +227,9 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(await since.locator(".question").innerText()).toContain(`${moved.length} of ${told.since?.rows.length} figures moved`);
       expect((await since.locator(".plain li").first().innerText()).replaceAll("\u00a0", " ")).toContain(moved[0]?.sentence);
       expect(await since.locator("tbody tr").count()).toBe(told.since?.rows.length);
+      const hosts = tab.locator("#hosts");
+      expect(await hosts.locator("tbody tr").allInnerTexts()).toEqual([expect.stringContaining("box1"), expect.stringMatching(/box2[^]*994 Mbit\/s/), expect.stringMatching(/! box3[^]*2, 1 of 48/)]);
+      expect(await hosts.innerText()).toContain("box3 was lost 1 time");
       const generators = tab.locator("#generators");
       expect(await generators.locator("tbody tr").allInnerTexts()).toEqual([expect.stringContaining("assay"), expect.stringMatching(/wrk\s+76\.0k\s+0\.97/), expect.stringContaining("h2load")]);
       expect(await generators.innerText()).toContain("coordinated omission");

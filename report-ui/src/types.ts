@@ -1062,6 +1062,10 @@ export interface Head {
    */
   generators_missing: string[];
   /**
+   * What each host did; absent where all was on one.
+   */
+  hosts: HostTable | null;
+  /**
    * The fastest at the first of them: whom the page shows first where there are too many to show all.
    */
   leaders: string[];
@@ -1576,6 +1580,40 @@ export interface NotRun1 {
    * At which step.
    */
   stage: "needs" | "build" | "start" | "answer" | "load";
+}
+/**
+ * The hosts of a run.
+ */
+export interface HostTable {
+  /**
+   * The heads of all columns behind the host's name.
+   */
+  heads: string[];
+  /**
+   * What must be known of them, in words.
+   */
+  notes: string[];
+  /**
+   * Each host, the servers' first.
+   */
+  rows: HostRow[];
+}
+/**
+ * One host.
+ */
+export interface HostRow {
+  /**
+   * Whether it was late or lost, or its answers are not those of the others.
+   */
+  is_odd: boolean;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * What stands in each column.
+   */
+  texts: string[];
 }
 /**
  * One contender against itself, restarted independently: what equals seem to differ by on this machine.

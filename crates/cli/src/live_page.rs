@@ -117,6 +117,7 @@ impl Ongoing {
                 "preparing".to_owned()
             }
             Event::StartingDatabase { .. } => "starting the database".to_owned(),
+            Event::ProbingNetwork => "measuring the network between hosts".to_owned(),
             Event::Probing { contender } => format!("{contender}: looking for what it needs"),
             Event::Building { contender } => format!("{contender}: building"),
             Event::Checking { contender } => format!("{contender}: asking for the rules of HTTP"),

@@ -10,6 +10,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::database::Database;
 use assay_model::experiment::Cell;
 use assay_model::generator_window::GeneratorWindow;
+use assay_model::hosts::HostLink;
 use assay_model::learnt::Learnt;
 use assay_model::profile::{Owner, Profile, Refused};
 use assay_model::record::{Entry, GeneratorEntry, LeftOut, Measurement, NotRun, Warmup};
@@ -80,6 +81,12 @@ pub(crate) fn database(facts: &Database) {
         }
         (None, None) => info!(target: "database", ?origin, version, "{kind} is on CPUs of its own choice"),
     }
+}
+
+/// What the network between hosts carries.
+pub(crate) fn host_link(link: &HostLink) {
+    let HostLink { hosts, round_trip_ns, carried, is_at_least, problem } = link;
+    info!(target: "design", ?round_trip_ns, ?carried, is_at_least, ?problem, "the network from the servers' host to {hosts:?}");
 }
 
 /// A generator of another project was asked for.

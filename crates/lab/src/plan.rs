@@ -5,7 +5,7 @@ use assay_link::Spec;
 use assay_model::database::DatabaseKind;
 use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
-use assay_model::lab::LabHost;
+use assay_model::lab::{LabHost, Transport};
 use assay_model::network::{Network, Stack};
 use assay_model::protocol::Protocol;
 use assay_model::record::{LeftOut, Program};
@@ -253,6 +253,10 @@ impl RunPlan {
             Some("load goes to its address over the network that is there; leave --link and --stack out")
         } else if self.experiment.is_secured() {
             Some("certificates do not travel there yet; leave TLS out")
+        } else if self.is_database_out_of_reach(host) {
+            Some(
+                "--database names a way that only this host has; name an address that the servers' host reaches, too",
+            )
         } else if self.experiment.profile {
             Some("servers there cannot be profiled yet; measure them with assay run, without --profile")
         } else {
@@ -261,6 +265,11 @@ impl RunPlan {
         fault.map_or(Ok(()), |problem| {
             Err(LabError::Argument { given: format!("--server {}", host.name), problem: problem.to_owned() })
         })
+    }
+
+    fn is_database_out_of_reach(&self, host: &LabHost) -> bool {
+        let is_here = host.transport == Transport::Local;
+        matches!(&self.database, Some(Source::Beside(url)) if !is_here && url.is_of_this_host())
     }
 
     /// Whether load can come from other hosts as is asked: from assay's own generator, one on each, that have the hosts for themselves.

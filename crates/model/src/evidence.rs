@@ -6,6 +6,8 @@ mod bottleneck;
 mod differences;
 mod ended;
 mod generators;
+mod held_back;
+mod hosts;
 mod in_flight;
 mod neighbour;
 mod part;
@@ -19,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use crate::error_class::ErrorClass;
 use crate::experiment::Cell;
 use crate::imported::Imported;
-use crate::interval::Interval;
 use crate::running::Running;
 use crate::tls::Agreed;
 use crate::units::Nanos;
@@ -30,6 +31,8 @@ pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
 pub use differences::{Difference, Foreign};
 pub use ended::ServerEnded;
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
+pub use held_back::{HeldBack, SelfRatio};
+pub use hosts::{HostApart, HostMeasure};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
@@ -561,30 +564,18 @@ pub enum Evidence {
     GeneratorGetsMore(GeneratorGetsMore),
     /// A generator of others told another ratio of two contenders than ours.
     GeneratorsDisagree(GeneratorsDisagree),
+    /// No host of the load was shown to differ from the others.
+    HostsAlike {
+        /// Hosts that were compared.
+        hosts: u64,
+        /// Windows in which they were.
+        windows: u64,
+    },
+    /// A host of the load differs from the others.
+    HostApart(HostApart),
     /// Evidence of another version of assay.
     #[serde(other)]
     Unknown,
-}
-
-/// What a quota of CPU time did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldBack {
-    /// Whether it held back the server, or assay itself.
-    pub server: bool,
-    /// Windows in which anybody was held back.
-    pub windows: Part,
-    /// Time for which it was held back in the worst window, in sum over CPUs, as a share of the window.
-    pub share: f64,
-}
-
-/// A contender's throughput over its own, paired by round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SelfRatio {
-    /// The cell.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// The ratio.
-    pub ratio: Interval,
 }
 
 #[cfg(test)]

@@ -146,6 +146,7 @@ impl Foreign for Record {
             database.not_run.each_text(look);
         }
         self.generators.iter_mut().for_each(|entry| entry.each_text(look));
+        self.host_links.iter_mut().filter_map(|link| link.problem.as_mut()).for_each(&mut *look);
         self.networks.iter_mut().for_each(|facts| facts.not_run.each_text(look));
         self.contenders.iter_mut().for_each(|entry| entry.each_text(look));
         let rounds = self.rounds.iter_mut().chain(&mut self.long_look);

@@ -30,6 +30,7 @@ pub mod foreign;
 pub mod generator;
 pub mod generator_window;
 pub mod host;
+pub mod hosts;
 pub mod html;
 pub mod identity;
 pub mod imported;

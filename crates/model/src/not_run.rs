@@ -22,6 +22,24 @@ pub struct NotRun {
     pub log_tail: Vec<String>,
 }
 
+/// How a [`NotRun`] begins that says which host of the load was lost, and how it goes on.
+const LOST_HOST: [&str; 2] = ["the host ", " of the load was lost: "];
+
+impl NotRun {
+    /// The reason in words where a host of the load was lost.
+    pub fn lost_host_reason(host: &str, why: &str) -> String {
+        let [begin, middle] = LOST_HOST;
+        format!("{begin}{host}{middle}{why}")
+    }
+
+    /// The host of the load that was lost, with what befell it, if that is the reason.
+    pub fn lost_host(&self) -> Option<(&str, &str)> {
+        let [begin, middle] = LOST_HOST;
+        let at = self.reason.find(begin)? + begin.len();
+        self.reason[at..].split_once(middle)
+    }
+}
+
 /// The steps in a contender's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,5 +74,18 @@ impl NotRunOn {
     /// Where the contender yielded nothing.
     pub fn setting(&self) -> Setting {
         Setting { network: self.network, protocol: self.protocol }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_host_is_told_and_found_again() {
+        let of = |reason: String| NotRun { stage: Stage::Load, reason, remedy: None, log_tail: Vec::new() };
+        let lost = of(format!("the load generator failed: {}", NotRun::lost_host_reason("box2", "it ended")));
+        assert_eq!(lost.lost_host(), Some(("box2", "it ended")));
+        assert_eq!(of("the load generator failed: it ended".to_owned()).lost_host(), None);
     }
 }

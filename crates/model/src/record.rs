@@ -12,6 +12,7 @@ use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
 use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
+use crate::hosts::HostLink;
 use crate::identity::Identity;
 use crate::imported::Imported;
 use crate::lab::{GeneratorHost, ServerHost};
@@ -87,6 +88,9 @@ pub struct Record {
     /// The hosts from which load came, where that was not this one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generator_hosts: Vec<GeneratorHost>,
+    /// What the network carries between the servers' host and those of the load, each by itself and all at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_links: Vec<HostLink>,
     /// How the link was set up; absent for loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_facts: Option<LinkFacts>,

@@ -69,6 +69,8 @@ rules! {
     Generators => "generators",
     /// The generator could send more than it did.
     Headroom => "headroom",
+    /// Hosts of one load get the same answers at the same time.
+    HostEffect => "host-effect",
     /// Figures were measured here.
     Imported => "imported",
     /// A closed loop keeps in flight what was asked for.

@@ -11,6 +11,7 @@ use crate::core_hour::Money;
 use crate::cross_check::CrossCheck;
 use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::{Cell, Protocol};
+use crate::hosts::HostStanding;
 use crate::network::Network;
 use crate::published::Figures;
 use crate::why::Why;
@@ -51,6 +52,9 @@ pub struct Verdict {
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,
+    /// What each host did, the servers' first; empty where all was on one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostStanding>,
     /// What other generators say of the same servers, one judgement per cell that they loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross_checks: Vec<CrossCheck>,

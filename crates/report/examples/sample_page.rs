@@ -5,6 +5,8 @@
 mod again;
 #[path = "../tests/support/beside.rs"]
 mod beside;
+#[path = "../tests/support/hosts.rs"]
+mod hosts;
 #[path = "../tests/support/latency.rs"]
 mod latency;
 #[path = "../tests/support/networks.rs"]
@@ -41,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let why = profiled::profiled(support::sample())?;
     fs::write(folder.join("why.html"), html::page(&why.0, &why.1)?)?;
     fs::write(folder.join("why.json"), serde_json::to_vec(&page::build(&[(&why.0, &why.1)])?)?)?;
-    let (loaded, judged, since) = again::again(support::sample())?;
+    let (loaded, judged, since) = again::again(hosts::on_hosts(support::sample()))?;
     let again = [PageRun { record: &loaded, verdict: &judged, since: Some(&since) }];
     fs::write(folder.join("again.html"), html::pages(&again)?)?;
     fs::write(folder.join("again.json"), serde_json::to_vec(&page::build(&again)?)?)?;

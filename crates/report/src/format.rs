@@ -30,6 +30,11 @@ const BYTES: Scale = Scale {
     least: 1.0,
     decimals: two_digits,
 };
+const BIT_RATE: Scale = Scale {
+    units: &[(1.0, " bit/s"), (1e3, " kbit/s"), (1e6, " Mbit/s"), (1e9, " Gbit/s")],
+    least: 1.0,
+    decimals: three_digits,
+};
 const QUOTIENT: Scale = Scale { units: &[(1.0, "")], least: 0.0, decimals: three_digits };
 const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: percent_digits };
 
@@ -51,6 +56,11 @@ pub fn duration(ns: f64) -> String {
 /// A size in powers of ten: `9.1 MB`.
 pub fn bytes(bytes: u64) -> String {
     BYTES.one(bytes as f64)
+}
+
+/// What a network carries: `941 Mbit/s`.
+pub fn bit_rate(bits_per_second: f64) -> String {
+    BIT_RATE.one(bits_per_second)
 }
 
 /// A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`.

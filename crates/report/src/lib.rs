@@ -31,6 +31,7 @@ pub mod error;
 pub mod export;
 pub mod foreign;
 pub mod format;
+mod hosts;
 pub mod html;
 pub mod index;
 pub mod listing;

@@ -3,6 +3,7 @@
 mod beside;
 mod columns;
 mod cross_check;
+mod hosts;
 pub mod live;
 pub(crate) mod prose;
 mod protocol;
@@ -87,6 +88,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
         page.line(&[]);
     }
+    hosts::table_of_hosts(&mut page, record, verdict);
     prose::link(&mut page, record);
     prose::state(&mut page, record);
     prose::sentences(&mut page, record, verdict);

@@ -30,6 +30,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
         redlines: Vec::new(),
         answered: Vec::new(),
         published: None,
+        hosts: Vec::new(),
         cross_checks: Vec::new(),
         stack_cost: Vec::new(),
         crossings: Vec::new(),

@@ -24,6 +24,7 @@ mod duet;
 mod ending;
 mod floor;
 mod headroom;
+mod hosts;
 mod imported;
 mod itself;
 mod lag;
@@ -67,6 +68,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 use ageing::Slow;
 pub use ageing::needs_long_look;
 pub use ending::{Ending, ending, ending_of_load};
+pub use hosts::received;
 pub use sample::offered_rate;
 pub use settling::{Settling, settling};
 use tables::Tables;
@@ -129,6 +131,8 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let rounds = sample::counted_rounds(record);
     let cross_checks = cross_check::judge(record, margin);
     trust.extend(cross_check::check(&cross_checks, margin));
+    let hosts = hosts::judge(evidence);
+    trust.extend(hosts::check(&hosts));
     let (answered, published) = (answered::judge(evidence), published::judge(evidence, &cells));
     Verdict {
         trust,
@@ -142,6 +146,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         redlines,
         answered,
         published,
+        hosts,
         cross_checks,
         stack_cost,
         crossings,

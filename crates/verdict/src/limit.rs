@@ -13,6 +13,7 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::verdict::LimitedBy;
 
+use super::hosts::full_network;
 use super::sample::Sample;
 use super::turns::throughput;
 use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
@@ -241,8 +242,18 @@ fn is_in_user_space(record: &Record, sample: &Sample<'_>) -> bool {
     })
 }
 
-/// How full the link was in these windows of one contender, if so, in the direction that was fuller; one without a rate is never full.
+/// How full the link between server and generator, or the network between their hosts, was in these windows of one contender, if it was
+/// full.
 pub(crate) fn full_link(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
+    full_cable(record, windows).or_else(|| full_network(record, windows)).filter(is_full)
+}
+
+fn is_full(link: &Busiest) -> bool {
+    matches!(link, Busiest::Link { share, .. } if *share >= LINK_FULL)
+}
+
+/// How full a link of ours was, in the direction that was fuller; nothing of one without a rate.
+fn full_cable(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
     let cell = &windows.first()?.cell;
     let rate = record.link_facts_of(cell)?.shape.as_ref()?.bits_per_second;
     let link = record.network_of(cell)?.link();
@@ -251,8 +262,7 @@ pub(crate) fn full_link(record: &Record, windows: &[&Measurement]) -> Option<Bus
         median(&windows.iter().filter_map(of).collect::<Vec<_>>())
     };
     let (from, to) = (share(|used| used.to_generator)?, share(|used| used.to_server)?);
-    let fullest = Busiest::Link { link: link.to_string(), share: from.max(to), from_server: from >= to };
-    (from.max(to) >= LINK_FULL).then_some(fullest)
+    Some(Busiest::Link { link: link.to_string(), share: from.max(to), from_server: from >= to })
 }
 
 /// Why more connections would be served more, if so: they were, or what was in flight hardly waited.

@@ -159,6 +159,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         link_facts: None,
         server_host: None,
         generator_hosts: Vec::new(),
+        host_links: Vec::new(),
         imported: None,
         generators: Vec::new(),
         networks: Vec::new(),

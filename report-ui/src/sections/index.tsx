@@ -5,6 +5,7 @@ import { widthsOf } from "../state";
 import { CurvesSection } from "./Curves";
 import { familyOf, FamilySection, titleIn } from "./Family";
 import { GeneratorsSection } from "./Generators";
+import { HostsSection } from "./Hosts";
 import { NotRunSection } from "./NotRun";
 import { OverTimeSection } from "./OverTime";
 import { PairsSection } from "./Pairs";
@@ -37,6 +38,7 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
   return [
     { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} cell={cell} /> },
     { id: "trust", title: "Can I trust this?", draw: () => <TrustSection report={report} /> },
+    ...(head.hosts ? [{ id: "hosts", title: "Hosts", wide: true, draw: () => <HostsSection report={report} /> }] : []),
     ...(cell ? cellSections(report, cell) : []),
     ...(head.since ? [{ id: "since", title: "Since the last run", wide: true, draw: () => <SinceSection report={report} /> }] : []),
     ...(head.by_generator.length + head.generators_missing.length > 0 ? [{ id: "generators", title: "Is it the generator?", wide: true, draw: () => <GeneratorsSection report={report} /> }] : []),

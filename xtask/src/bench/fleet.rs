@@ -1,4 +1,5 @@
-//! `cargo xtask bench fleet`: two generators beside one, and more connections than one process may have.
+//! `cargo xtask bench fleet`: two generators beside one, more connections than one process may have, and starts on clocks that
+//! differ.
 
 use std::ffi::OsString;
 use std::net::TcpStream;
@@ -16,7 +17,7 @@ use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
 use super::pairs::load_of;
-use super::{Length, command_line, every, table};
+use super::{Length, command_line, every, skew, table};
 use crate::measure::client::{Client, Engine, Load, LoadGenerator, Own};
 use crate::measure::process::Running;
 use crate::measure::server::{self, AssayServer};
@@ -42,6 +43,12 @@ pub(crate) struct Options {
     /// Generators that hold them, and processes of the server
     #[arg(long, value_name = "N", default_value_t = 3)]
     processes: u32,
+    /// Starts on clocks that differ
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    starts: u32,
+    /// The program to measure, in place of one that is built for release
+    #[arg(long, value_name = "FILE")]
+    assay: Option<std::path::PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,6 +57,8 @@ enum Table {
     Split,
     /// More connections than one process may have
     Connections,
+    /// Starts of three hosts whose clocks differ by ten seconds (root)
+    Skew,
 }
 
 /// Ours as so many processes.
@@ -91,12 +100,19 @@ impl LoadGenerator for Several {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let mut testbed = Testbed::take(root)?;
+    let mut testbed = match &options.assay {
+        Some(assay) => Testbed::with(assay.clone())?,
+        None => Testbed::take(root)?,
+    };
     println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
             Table::Connections => hold_connections(options, &testbed)?,
+            Table::Skew => {
+                let server = server::start(&AssayServer(Engine::Uring), &testbed)?;
+                skew::starts(options.starts, &server.url("/hello"), &testbed)?;
+            }
             Table::Split => {
                 table::head(
                     &["generators' CPUs", "connections", "one: req/s", "two", "answers per CPU-second"]

@@ -10,6 +10,7 @@ mod messages;
 mod pairs;
 mod probe;
 mod serve;
+mod skew;
 mod table;
 mod tls;
 

@@ -38,6 +38,14 @@ impl Testbed {
     /// # Errors
     /// When assay does not compile, or the machine has a single CPU.
     pub(crate) fn take(root: &Path) -> Result<Self, String> {
+        Self::with(build(root)?)
+    }
+
+    /// [`Self::take`] with a program that was built before.
+    ///
+    /// # Errors
+    /// When the machine has a single CPU.
+    pub(crate) fn with(assay: PathBuf) -> Result<Self, String> {
         let isolation = split(&cpuset::allowed(), &Topology::read());
         if isolation.separation == Separation::None {
             return Err(isolation.statement);
@@ -49,7 +57,7 @@ impl Testbed {
         }
         limits::raise_nofile().map_err(|error| format!("open files: {error}; see `ulimit -n`"))?;
         Ok(Self {
-            assay: build(root)?,
+            assay,
             client_cpu: one(&isolation.generator),
             server_cpu: one(&isolation.server),
             statement: isolation.statement,

@@ -177,6 +177,7 @@ impl State {
                 let doing = if builds.is_some() { "building and starting" } else { "starting" };
                 self.turn_to(builds.unwrap_or("the database"), doing);
             }
+            Event::ProbingNetwork => self.turn_to("the network", "measuring what it carries"),
             Event::Probing { contender } => self.turn_to(contender, "looking for what it needs"),
             Event::Building { contender } => self.turn_to(contender, "building"),
             Event::Checking { contender } => self.turn_to(contender, "asking for the rules of HTTP"),

@@ -12,7 +12,7 @@ use assay_lab::secrets::Secrets;
 use assay_model::record::{DatabaseOrigin, Record};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Lab, eventually, not_run, stderr, stdout};
+use crate::support::{Lab, eventually, has, listing, not_run, stderr, stdout};
 use assay_skip::skip;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -202,4 +202,46 @@ fn a_server_that_runs_already_is_asked_beside_its_own_database() {
     assert!(unknown.contains(not_asked) && !known.contains(not_asked), "{unknown}\n{known}");
     assert!(known.contains("2/2 rules kept"), "{known}");
     assert_eq!(marked(&url).expect("asked"), []);
+}
+
+/// A server that an agent has started finds the database that the user names, with its tables in it; one of assay's own it cannot have.
+#[test]
+fn a_server_of_a_lab_has_the_database_that_the_user_names() {
+    if !has("psql") {
+        return;
+    }
+    let (folder, stop) = (tempfile::tempdir().expect("folder"), Stop::default());
+    let (database, url) = theirs(folder.path(), &stop);
+    let lab = Lab::new();
+    let asks = "name = \"hello\"\nabout = \"\"\ndatabase = \"postgresql\"\n[[request]]\npath = \"/\"\n\
+                expect = { status = 200, body = \"hello\" }\n";
+    lab.write("workloads/hello.toml", asks);
+    let counts = "psql \"$DATABASE_URL\" -Atc \"SELECT count(*) FROM world\"";
+    let serves = "exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"";
+    lab.contender("one", "server", &format!("[run]\ncommand = [\"sh\", \"-c\", '{counts} && {serves}']"));
+    let host = |rest: &str| {
+        let generator = "[[host]]\nname = \"gen\"\ntransport = \"command\"\ncommand = [\"env\"]\nroles = [\"generator\"]\n";
+        lab.write("lab.toml", &format!("{generator}[[host]]\nname = \"box1\"\nroles = [\"server\"]\naddress = \"127.0.0.1\"\n{rest}\n"));
+    };
+    host("transport = \"local\"");
+    let arguments = ["one", "--lab", "lab.toml", "--rounds", "1"];
+    let given = ["--database", database.url()];
+    lab.run(&[&arguments[..], &given].concat()).assert().code(0);
+    let record = lab.record();
+    assert_eq!(record.database.as_ref().map(|of| of.origin), Some(DatabaseOrigin::Given));
+    assert!(
+        cells(&record, "hello").all(|window| window.load.books.ok > 0) && cells(&record, "hello").count() > 0
+    );
+    let logs = lab.run_folder().join("logs");
+    let log = listing(&logs).into_iter().find(|name| name.contains("one")).expect("its log");
+    let text = std::fs::read_to_string(logs.join(log)).expect("its log");
+    assert!(text.starts_with("10000"), "{text}");
+    assert_eq!(marked(&url).expect("asked"), []);
+    host("transport = \"command\"\ncommand = [\"env\"]");
+    let refused = lab.run(&[&arguments[..], &given].concat()).assert().code(2);
+    assert!(
+        stderr(&refused).contains("name an address that the servers' host reaches, too"),
+        "{}",
+        stderr(&refused)
+    );
 }

@@ -93,10 +93,13 @@ fn over_ssh_keys_stay_strict_and_passwords_are_asked_of_nobody() {
 
 /// Two network namespaces with a cable between them: the lab's own host is in one, the server's in the other.
 fn two_hosts(lab: &Lab) -> Option<Link> {
+    two_hosts_over(lab, Spec::Veth(Cable::default()))
+}
+
+fn two_hosts_over(lab: &Lab, cable: Spec) -> Option<Link> {
     if !is_root() {
         return None;
     }
-    let cable = Spec::Veth(Cable::default());
     let link = Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), cable)
         .map_err(|error| assay_skip::skip("netns", error))
         .ok()?;
@@ -170,6 +173,14 @@ fn the_load_of_a_run_comes_from_its_hosts() {
     let names: Vec<&str> = record.generator_hosts.iter().map(|host| &*host.name).collect();
     assert_eq!((names, record.generator_hosts[1].cpus.as_str()), (vec!["near", "here"], "0"));
     assert!(record.isolation.statement.ends_with("; load from the hosts near, here"));
+    let links: Vec<_> = record.host_links.iter().map(|link| link.hosts.join(" ")).collect();
+    assert_eq!(links, ["near", "here", "near here"], "each by itself, and all at once");
+    for link in &record.host_links {
+        assert!(link.problem.is_none() && link.carried.is_some(), "{link:?}");
+        assert_eq!(link.round_trip_ns.is_some(), link.hosts.len() == 1, "{link:?}");
+    }
+    let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
+    assert!(told.contains("### Hosts") && told.contains("| near | generator | "), "{told}");
     let windows: Vec<_> =
         record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
     assert!(!windows.is_empty());
@@ -181,6 +192,20 @@ fn the_load_of_a_run_comes_from_its_hosts() {
         assert_eq!(own.map(|own| own.books.ok).sum::<u64>(), window.load.books.ok);
         assert!(window.load.window.ok > 0 && window.load.books.failed() == 0);
     }
+}
+
+#[test]
+fn what_a_network_of_known_rate_carries_is_found_before_the_first_round() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts_over(&lab, "veth:100mbit".parse().expect("a link")) else { return };
+    let mut run = assert_cmd::Command::from_std(run_apart(&lab, &link, &["--rounds", "1", "-d", "100ms"]));
+    run.assert().code(0);
+    let record = lab.record();
+    let [link] = record.host_links.as_slice() else { panic!("{:?}", record.host_links) };
+    assert!(link.hosts.is_empty() && link.problem.is_none() && link.round_trip_ns.is_some(), "{link:?}");
+    // No more than its rate, the burst after a pause included; less where this machine is busy.
+    let bytes = link.carried.expect("carried").wire_bytes_per_second();
+    assert!(bytes > 0.0 && bytes <= 1.2 * 12.5e6, "{link:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod live;
 mod live_page;
 mod load;
 mod log;
+mod many_hosts;
 mod misbehaviour;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod networks;

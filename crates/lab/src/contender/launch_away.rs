@@ -32,7 +32,7 @@ pub(super) fn launch_away(
         workers: away.cpus().len(),
         scratch: &scratch,
         tools: away.tools(),
-        database: None,
+        database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: None,
         tls: None,
         protocol: Some(order.protocol),
@@ -68,17 +68,21 @@ pub(super) fn names(inherited: &Inherited) -> Option<Vec<String>> {
 
 /// What is measured on this host alone so far.
 fn unfit(process: &Process, order: &StartOrder<'_>, away: &Away) -> Option<NotRun> {
+    // One of our own listens on this host alone; one of the user's is where its URL says.
+    let has_ours = order.database.is_some_and(|access| access.pid.is_some());
+    let leave_out = "leave it out, or leave --server out";
+    let start_one = "start one that both hosts reach, and name it with --database URL";
     let reasons = [
-        (process.container.is_some(), "it runs in a container"),
-        (order.user.is_some(), "it is to be on the user-space stack"),
-        (order.tls.is_some(), "it is to be measured over TLS"),
-        (order.database.is_some(), "it needs a database"),
+        (process.container.is_some(), "it runs in a container", leave_out),
+        (order.user.is_some(), "it is to be on the user-space stack", leave_out),
+        (order.tls.is_some(), "it is to be measured over TLS", leave_out),
+        (has_ours, "it needs a database that assay starts", start_one),
     ];
-    let (_, what) = reasons.into_iter().find(|(is_so, _)| *is_so)?;
+    let (_, what, remedy) = reasons.into_iter().find(|(is_so, ..)| *is_so)?;
     Some(NotRun {
         stage: Stage::Needs,
         reason: format!("{what}, which a server on another host ({}) cannot have yet", away.name()),
-        remedy: Some("leave it out, or leave --server out".to_owned()),
+        remedy: Some(remedy.to_owned()),
         log_tail: Vec::new(),
     })
 }

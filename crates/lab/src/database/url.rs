@@ -19,6 +19,14 @@ pub struct GivenUrl {
 }
 
 impl GivenUrl {
+    /// Whether it is a way that no other host has: loopback, or a socket of this machine.
+    pub(crate) fn is_of_this_host(&self) -> bool {
+        let host = self.server.rsplit(['@', '/']).next().unwrap_or_default().to_ascii_lowercase();
+        let name = host.split_once(']').or_else(|| host.split_once(':')).map_or(&*host, |(name, _)| name);
+        let is_loopback = ["localhost", "[::1"].contains(&name) || name.starts_with("127.");
+        is_loopback || name.is_empty() || host.starts_with("%2f")
+    }
+
     /// The URL as it was given, password included.
     pub(super) fn whole(&self) -> String {
         self.at(&self.database)
@@ -86,6 +94,24 @@ mod tests {
         ] {
             let url: GivenUrl = given.parse().expect(given);
             assert_eq!((url.whole().as_str(), url.at("b").as_str()), (given, wanted));
+        }
+    }
+
+    #[test]
+    fn it_is_known_whether_another_host_has_that_way() {
+        for (given, is_here) in [
+            ("postgres://localhost/a", true),
+            ("postgres://u:p@127.0.0.2:5433/a", true),
+            ("postgres://[::1]:5433/a", true),
+            ("postgres://[::1]/a", true),
+            ("postgres://[2001:db8::1]:5433/a", false),
+            ("postgres:///a?host=/run/postgresql", true),
+            ("postgres://u@%2Frun%2Fpostgresql/a", true),
+            ("postgres://u:p@10.0.0.3:5433/a", false),
+            ("postgres://db.example/a", false),
+        ] {
+            let url: GivenUrl = given.parse().expect(given);
+            assert_eq!(url.is_of_this_host(), is_here, "{given}");
         }
     }
 

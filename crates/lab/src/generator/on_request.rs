@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use assay_link::Link;
 use assay_model::load::{LoadReport, LoadTurn};
+use assay_model::not_run::NotRun;
 use assay_model::units::Nanos;
 
 use super::hosts::{Ending, Hosts, Surroundings};
@@ -130,7 +131,9 @@ impl Generator {
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<LoadTurn, LoadError> {
         let text = self.answer(Duration::from_nanos(settle.0 + length.0), wanted)?;
-        serde_json::from_str(&text).map_err(|error| self.broken(format!("no window: {error}")))
+        serde_json::from_str(&text).map_err(|error| {
+            self.lost_host(&text).unwrap_or_else(|| self.broken(format!("no window: {error}")))
+        })
     }
 
     /// Lets it end, and waits for nothing.
@@ -172,6 +175,14 @@ impl Generator {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// That a host of the load was lost, where it reported that instead of a window.
+    fn lost_host(&self, text: &str) -> Option<LoadError> {
+        let report = read_report(text).ok()?;
+        let mut shares = report.generators.iter();
+        let (host, why) = shares.find_map(|share| Some((&share.name, share.lost.as_ref()?)))?;
+        Some(process::failed(NotRun::lost_host_reason(host, why), &self.log, &self.tools))
     }
 
     fn broken(&self, problem: String) -> LoadError {

@@ -44,6 +44,8 @@ pub enum Event<'a> {
         /// What it is, and why.
         problem: &'a str,
     },
+    /// What the network between hosts carries is being measured.
+    ProbingNetwork,
     /// What a contender needs is being probed.
     Probing {
         /// Its name.

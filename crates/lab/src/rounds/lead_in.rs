@@ -7,8 +7,8 @@ use assay_model::record::{LeadIn, NotRun, Run, Warmup};
 use assay_model::units::Nanos;
 
 use super::server_run::{OngoingRun, wanted};
-use super::warmup::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
 use super::warmup_length::SLICES_OF_NO_WARMUP;
+use super::warmup_rule::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
 use crate::generator::Generator;
 use crate::log;
 

@@ -10,6 +10,7 @@ mod judging;
 mod lead_in;
 mod learning;
 mod leaving;
+mod links;
 mod long_look;
 mod measuring;
 mod pacing;
@@ -23,6 +24,7 @@ mod telling;
 mod turn_length;
 mod warmup;
 mod warmup_length;
+mod warmup_rule;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -205,6 +207,7 @@ impl<'a> Runner<'a> {
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
+        self.probe_links()?;
         self.measure()?;
         // Whoever stops the long look has all rounds.
         self.record.state = self.reached();
@@ -432,6 +435,7 @@ fn empty_record(
         upstream: plan.upstream.as_ref().map(Upstream::facts),
         server_host: None,
         generator_hosts: Vec::new(),
+        host_links: Vec::new(),
         imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),

@@ -7,7 +7,7 @@ use assay_model::record::Run;
 use assay_model::units::Nanos;
 
 use super::server_run::OngoingRun;
-use super::warmup::SMOOTHED_SLICES;
+use super::warmup_rule::SMOOTHED_SLICES;
 use crate::schedule::MIN_ROTATIONS;
 
 /// Answers that each connection is to have in a turn. In fewer, it matters more where in a wave of answers the turn began than how fast

@@ -2,7 +2,7 @@
 
 use assay_model::record::{Run, Warmup};
 
-use super::warmup::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, slices_needed};
+use super::warmup_rule::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, slices_needed};
 
 /// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections.
 pub(super) const SLICES_OF_NO_WARMUP: usize = 1;
@@ -30,7 +30,7 @@ impl WarmupLength {
         Self { least, most: most.max(least), is_watched: life.is_cold() }
     }
 
-    /// The same, but no shorter than so many slices.
+    /// This length, but no shorter than so many slices.
     pub(super) fn at_least(self, slices: usize) -> Self {
         let least = self.least.max(slices);
         Self { least, most: self.most.max(least), ..self }

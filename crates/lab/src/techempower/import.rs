@@ -79,6 +79,7 @@ pub fn import(
         tls: None,
         server_host: None,
         generator_hosts: Vec::new(),
+        host_links: Vec::new(),
         imported: Some(origin(&results, file)),
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
         rounds: vec![Round { index: 0, runs: runs(&results, &tables, began) }],

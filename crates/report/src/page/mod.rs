@@ -10,6 +10,7 @@ mod facts;
 mod findings;
 mod flame;
 mod generators;
+mod hosts;
 mod schema;
 mod since;
 mod why;
@@ -29,6 +30,7 @@ pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
 pub use self::flame::Flame;
 pub use self::generators::ByGenerator;
+pub use self::hosts::{HostRow, HostTable};
 pub use self::since::{Since, SinceRow};
 pub use self::why::{Compared, Explained, Grounds, PartName};
 pub use self::window::{missing_cells, per_second};
@@ -119,6 +121,8 @@ pub struct Head {
     pub stack_counters: Vec<StackCounters>,
     /// What a protocol costs, by pair of protocols; empty where one alone was measured.
     pub protocol_cost: Vec<ProtocolComparison>,
+    /// What each host did; absent where all was on one.
+    pub hosts: Option<HostTable>,
     /// What several generators say of the same servers, by cell; empty where ours alone loaded them.
     pub by_generator: Vec<ByGenerator>,
     /// Generators that were not run, or left cells out, in words, each with its remedy.
@@ -204,6 +208,7 @@ fn run_page(PageRun { record, verdict, since }: PageRun<'_>) -> Result<RunPage, 
         stack_cost: stack::comparisons(record, verdict),
         stack_counters: counters::counters(record, verdict),
         protocol_cost: protocol::comparisons(verdict),
+        hosts: hosts::host_table(record, verdict),
         by_generator: generators::by_generator(verdict),
         generators_missing: cross_check::absences(record),
         since: since.cloned(),

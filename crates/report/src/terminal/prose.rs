@@ -228,7 +228,7 @@ pub(super) fn state(page: &mut Page, record: &Record) {
     }
 }
 
-fn paragraph(page: &mut Page, label: &str, label_style: Ansi, style: Ansi, text: &str) {
+pub(super) fn paragraph(page: &mut Page, label: &str, label_style: Ansi, style: Ansi, text: &str) {
     let text = page.spell(text);
     for (i, line) in wrap(&text, page.style.width - LABEL).iter().enumerate() {
         let label = if i == 0 { label } else { "" };

@@ -10,7 +10,9 @@ const BUSY: f64 = 0.5;
 /// Share of the time from which on its waiting for its CPU is told.
 const WAITED: f64 = 0.01;
 
-const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
+const FASTER_LINK: &str = "to tell servers apart, give the link a higher rate (--link, or the network between hosts) or ask for smaller bodies";
+const UNLIKE_HOST: &str = "see its line under Hosts: its CPU, its way to the server; leave it out of --from, or believe comparisons alone, \
+                           since all met the same hosts";
 const LATE: &str = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
 const MEASURE_HERE: &str = "measure the ones you care for here: assay run -e techempower";
 const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
@@ -148,6 +150,7 @@ fn of_rule(rule: Rule) -> Option<&'static str> {
         Rule::Generators => {
             "see what befell the generator that is named, and keep other programs off its CPUs; then measure again"
         }
+        Rule::HostEffect => UNLIKE_HOST,
         Rule::Imported | Rule::SingleRun => MEASURE_HERE,
         Rule::InFlight => "give the generator more CPUs, or measure fewer connections",
         Rule::Isolation => "use a machine with at least two CPUs, or give each side its own",

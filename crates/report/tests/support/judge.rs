@@ -45,6 +45,7 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         redlines: Vec::new(),
         answered: Vec::new(),
         published: None,
+        hosts: Vec::new(),
         cross_checks: Vec::new(),
         stack_cost: Vec::new(),
         protocol_cost: Vec::new(),

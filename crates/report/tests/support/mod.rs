@@ -82,6 +82,7 @@ fn record() -> Record {
         link_facts: None,
         server_host: None,
         generator_hosts: Vec::new(),
+        host_links: Vec::new(),
         imported: None,
         generators: Vec::new(),
         networks: Vec::new(),

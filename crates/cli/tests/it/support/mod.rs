@@ -3,6 +3,7 @@
 mod running;
 mod slurm;
 mod sshd;
+mod star;
 mod terminal;
 mod witness;
 
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 pub(crate) use running::{Running, Stranger};
 pub(crate) use slurm::Slurm;
 pub(crate) use sshd::Sshd;
+pub(crate) use star::Star;
 pub(crate) use terminal::Terminal;
 pub(crate) use witness::Witness;
 

@@ -12,6 +12,8 @@ use super::{Lab, eventually, free_port, has};
 pub(crate) struct Slurm {
     processes: Vec<Child>,
     settings: PathBuf,
+    /// Whether the daemon of a node was killed, whose state nobody tells any more.
+    is_broken: bool,
 }
 
 impl Slurm {
@@ -36,7 +38,7 @@ impl Slurm {
         std::fs::create_dir(&folder).expect("folder");
         let settings = folder.join("slurm.conf");
         std::fs::write(&settings, settings_at(&folder)).expect("settings");
-        let mut slurm = Self { processes: Vec::new(), settings };
+        let mut slurm = Self { processes: Vec::new(), settings, is_broken: false };
         slurm.begin(&folder);
         eventually("all nodes are idle", || slurm.states() == ["idle"; 2]);
         Some(slurm)
@@ -45,6 +47,15 @@ impl Slurm {
     /// The variable by which `srun` finds it.
     pub(crate) fn variable(&self) -> (&'static str, &Path) {
         ("SLURM_CONF", &self.settings)
+    }
+
+    /// Kills the daemon of a node, from 0.
+    pub(crate) fn kill_daemon(&mut self, node: usize) {
+        self.is_broken = true;
+        // Before those of the nodes are munged and slurmctld.
+        let daemon = &mut self.processes[2 + node];
+        daemon.kill().expect("killed");
+        daemon.wait().expect("ended");
     }
 
     fn begin(&mut self, folder: &Path) {
@@ -80,7 +91,7 @@ impl Slurm {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if !std::thread::panicking() && !self.is_broken {
             eventually("all steps are over", || self.states() == ["idle"; 2]);
         }
         // Those first that need the others.

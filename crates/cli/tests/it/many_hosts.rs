@@ -1,0 +1,216 @@
+//! A whole lab at once, and transports that are killed at moments nobody chose.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::time::Duration;
+
+use assay_model::load::LoadReport;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Lab, Running, Slurm, Sshd, Star, Stranger, eventually, listing, stdout, windows};
+
+const GENERATORS: [&str; 3] = ["gen1", "gen2", "gen3"];
+/// How far the clocks of the generators' hosts are ahead, in seconds.
+const AHEAD: [i32; 3] = [0, 10, -10];
+
+/// The hosts of a star: 0 leads, 1 has the servers, the others load.
+fn lab_of(lab: &Lab, star: &Star) {
+    let server = format!("roles = [\"server\"]\naddress = \"{}\"\ncpus = \"0\"\n", star.address(1));
+    let mut text = format!("[[host]]\nname = \"serving\"\n{}{server}\n", star.transport(1, 5));
+    for (number, (name, ahead)) in GENERATORS.into_iter().zip(AHEAD).enumerate() {
+        let transport = star.transport(number + 2, ahead);
+        text += &format!("[[host]]\nname = \"{name}\"\n{transport}roles = [\"generator\"]\ncpus = \"0\"\n\n");
+    }
+    lab.write("lab.toml", &text);
+}
+
+#[test]
+fn an_experiment_over_five_hosts_is_measured_told_and_leaves_nothing() {
+    let lab = Lab::new();
+    let Some(star) = Star::new(5) else { return };
+    lab_of(&lab, &star);
+    lab.good("one");
+    let words = "run one --no-check --no-aa --lab lab.toml -c 6 --warmup 0s -d 100ms --rounds 2";
+    let run = lab.command(&words.split(' ').collect::<Vec<_>>());
+    assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
+    let record = lab.record();
+    assert_eq!(record.server_host.as_ref().expect("a host").name, "serving");
+    let links: Vec<String> = record.host_links.iter().map(|link| link.hosts.join(" ")).collect();
+    assert_eq!(links, ["gen1", "gen2", "gen3", "gen1 gen2 gen3"]);
+    assert!(record.host_links.iter().all(|link| link.problem.is_none()), "{:?}", record.host_links);
+    for window in windows(&record) {
+        let shares = &window.load.generators;
+        assert_eq!(shares.iter().map(|share| &*share.name).collect::<Vec<_>>(), GENERATORS);
+        let own = shares.iter().map(|share| share.report.as_deref().expect("its own report"));
+        assert_eq!(own.map(|own| own.books.ok).sum::<u64>(), window.load.books.ok);
+        assert!(window.load.window.ok > 0 && window.load.books.failed() == 0);
+        for (share, ahead) in shares.iter().zip(AHEAD) {
+            let off = share.clock.offset_ns - i64::from(ahead) * 1_000_000_000;
+            assert!(off.unsigned_abs() <= share.clock.error_ns.0, "{}: {:?}", share.name, share.clock);
+        }
+    }
+    for format in ["json", "csv", "csv-summary", "md", "junit", "openmetrics"] {
+        stdout(&lab.assay(&["export", "--format", format]).assert().code(0));
+    }
+    let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
+    assert!(
+        ["serving | server", "gen1 | generator", "gen3 | generator"].iter().all(|row| told.contains(row)),
+        "{told}"
+    );
+    eventually("nobody is left", || lab.processes().is_empty());
+}
+
+#[test]
+fn the_books_of_three_hosts_with_clocks_of_their_own_are_the_servers() {
+    let lab = Lab::new();
+    let Some(star) = Star::new(5) else { return };
+    lab_of(&lab, &star);
+    let address = star.address(1);
+    let serve = lab.command(&["serve", "--address", &address, "--port", "0", "--cpus", "0"]);
+    let mut server = Running::start(star.on(1, &serve));
+    let line = server.wait_for(" http://");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("URL").to_owned();
+    let words = [
+        "load",
+        &url,
+        "--yes",
+        "--lab",
+        "lab.toml",
+        "-c",
+        "6",
+        "-n",
+        "900",
+        "--expect-status",
+        "200",
+        "--json",
+    ];
+    let load = star.on(0, &lab.command(&words));
+    let report = crate::support::report(&assert_cmd::Command::from_std(load).assert().code(0));
+    assert_eq!((report.books.ok, report.books.failed()), (900, 0), "{report:?}");
+    assert!(
+        report.generators.iter().all(|share| share.report.as_ref().is_some_and(|own| own.books.ok == 300))
+    );
+    server.signal(Signal::INT);
+    assert!(server.end().0.success());
+    assert!(server.said.contains("served 900 "), "{}", server.said);
+}
+
+/// A span that nobody chose; a test that fails says it.
+fn some_time(most: Duration) -> Duration {
+    let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
+    most.mul_f64(chance)
+}
+
+/// A process of the lab whose command begins with this program.
+fn process(lab: &Lab, program: &str) -> Option<Pid> {
+    let begin = format!(": {program} ");
+    let line = lab.processes().into_iter().find(|line| line.contains(&begin))?;
+    Pid::from_raw(line.split(':').next()?.parse().ok()?)
+}
+
+/// A load of ten minutes over transports of this program, one of which is killed at some moment: before its agent is there, while clocks are
+/// compared, or in the window. The load ends as one that is not whole, and nothing is left.
+fn kill_a_transport(
+    lab: &Lab,
+    stranger: &Stranger,
+    program: &str,
+    variable: Option<(&str, &std::path::Path)>,
+) {
+    let url = format!("http://127.0.0.1:{}/", stranger.port);
+    for _ in 0..3 {
+        let words =
+            ["load", &url, "--yes", "--lab", "lab.toml", "-c", "4", "-d", "10m", "-r", "200", "--json"];
+        let mut command = lab.command(&words);
+        command.envs(variable);
+        let mut load = Running::start(command);
+        eventually("its transport is there", || process(lab, program).is_some());
+        let after = some_time(Duration::from_millis(1500));
+        std::thread::sleep(after);
+        kill_process(process(lab, program).expect("it goes on for ten minutes"), Signal::KILL)
+            .expect("killed");
+        let (status, out) = load.end();
+        let said = format!("{program} killed after {after:?}: {}", load.said);
+        assert!(matches!(status.code(), Some(4 | 12)), "{status:?}, {said}");
+        // Whoever had begun to measure says who was lost.
+        if let Ok(report) = serde_json::from_str::<LoadReport>(&out) {
+            assert!(report.generators.iter().any(|share| share.lost.is_some()), "{said}");
+            assert!(report.books.balance(), "{said}");
+        }
+        eventually(&format!("nobody is left, {said}"), || lab.processes().is_empty());
+        if program == "srun" {
+            remove_what_sigkill_of_a_step_leaves(lab);
+        }
+        eventually(&format!("nothing is left, {said}"), || listing(&lab.path("tmp")).is_empty());
+    }
+}
+
+/// Slurm ends a step whose srun is gone by SIGKILL of all its processes at once, so that nobody is left to remove the agent's folder; the next
+/// agent there does, once it is a minute old.
+fn remove_what_sigkill_of_a_step_leaves(lab: &Lab) {
+    for name in listing(&lab.path("tmp")) {
+        assert!(name.starts_with("assay-agent-"), "{name}");
+        std::fs::remove_dir_all(lab.path("tmp").join(name)).expect("removed");
+    }
+}
+
+#[test]
+fn ssh_that_is_killed_at_any_moment_leaves_nothing_on_either_side() {
+    let (lab, stranger) = (Lab::new(), Stranger::new());
+    let Some(sshd) = Sshd::start(&lab) else { return };
+    sshd.make_known();
+    let host = |name: &str| {
+        format!(
+            "[[host]]\nname = \"{name}\"\ntransport = \"ssh\"\nroles = [\"generator\"]\ndestination = \"root@127.0.0.1\"\n\
+             program = \"{}\"\narguments = {}\n\n",
+            env!("CARGO_BIN_EXE_assay"),
+            sshd.arguments()
+        )
+    };
+    lab.write("lab.toml", &(host("box1") + &host("box2")));
+    kill_a_transport(&lab, &stranger, "ssh", None);
+}
+
+/// The lab file of a Slurm's nodes.
+fn lab_of_slurm(lab: &Lab) {
+    let program = env!("CARGO_BIN_EXE_assay");
+    let host = |node: &str| {
+        format!(
+            "[[host]]\nname = \"{node}\"\ntransport = \"slurm\"\nroles = [\"generator\"]\nprogram = \"{program}\"\n"
+        )
+    };
+    lab.write("lab.toml", &Slurm::NODES.map(host).concat());
+}
+
+#[test]
+fn srun_that_is_killed_at_any_moment_leaves_nothing_on_its_node() {
+    let (lab, stranger) = (Lab::new(), Stranger::new());
+    let Some(slurm) = Slurm::start(&lab) else { return };
+    lab_of_slurm(&lab);
+    kill_a_transport(&lab, &stranger, "srun", Some(slurm.variable()));
+}
+
+/// The daemon of a node is needed to begin, and not while load goes on: its end is no end of the load, and that leaves nothing.
+#[test]
+fn a_load_over_slurm_outlives_the_daemon_of_a_node_and_leaves_nothing() {
+    let (lab, stranger) = (Lab::new(), Stranger::new());
+    let Some(mut slurm) = Slurm::start(&lab) else { return };
+    lab_of_slurm(&lab);
+    let url = format!("http://127.0.0.1:{}/", stranger.port);
+    let words = ["load", &url, "--yes", "--lab", "lab.toml", "-c", "4", "-d", "10m", "-r", "200", "--json"];
+    let mut command = lab.command(&words);
+    command.envs([slurm.variable()]);
+    let mut load = Running::start(command);
+    eventually("they drive the server", || stranger.answered() > 20);
+    let after = some_time(Duration::from_millis(500));
+    std::thread::sleep(after);
+    slurm.kill_daemon(0);
+    let before = stranger.answered();
+    eventually("the load goes on", || stranger.answered() > before + 20);
+    load.signal(Signal::INT);
+    let (status, out) = load.end();
+    assert_eq!(status.code(), Some(130), "slurmd killed after {after:?}: {}", load.said);
+    let report: LoadReport = serde_json::from_str(&out).expect("a report");
+    assert!(report.generators.iter().all(|share| share.lost.is_none()) && report.books.balance());
+    eventually("nobody is left", || lab.processes().is_empty());
+    eventually("nothing is left", || listing(&lab.path("tmp")).is_empty());
+}

@@ -1,0 +1,196 @@
+//! What the network between the servers' host and those of the load carries: measured with the reference server before the first round
+//! (docs/method/fleet.md#the-network-between-hosts).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_model::experiment::Span;
+use assay_model::hosts::HostLink;
+use assay_model::lab::LabHost;
+use assay_model::load::{Arrival, LoadReport};
+use assay_model::protocol::Protocol;
+use assay_model::units::Nanos;
+use assay_model::workload::{Expect, RequestKind, Workload};
+use assay_verdict::{SERVER_SATURATED, Times, received};
+
+use super::Runner;
+use super::event::Event;
+use crate::error::LabError;
+use crate::generator::{Hosts, LoadOrder, write_workload};
+use crate::hosts::away::{Away, Job, Surroundings};
+use crate::log;
+use crate::supervisor::SupervisorOptions;
+
+/// Bytes of an answer when the capacity is measured: so many that heads, requests and acknowledgements take no part of it.
+const LARGE: u64 = 1 << 20;
+/// Connections of each host then: enough to fill a long way with the kernel's usual buffers.
+const CONNECTIONS: u32 = 8;
+/// Load before a window, until TCP has found its pace, and the window, in seconds.
+const RAMP_S: f64 = 0.1;
+const WINDOW_S: f64 = 0.3;
+/// Longest wait for an answer, in seconds, and for the reference server to listen.
+const TIMEOUT_S: f64 = 5.0;
+const READY: Duration = Duration::from_secs(10);
+/// Between two looks whether it listens.
+const TICK: Duration = Duration::from_millis(20);
+
+impl Runner<'_> {
+    /// Measures round trip and capacity, each host by itself and all at once, where servers are on another host.
+    pub(super) fn probe_links(&mut self) -> Result<(), LabError> {
+        let Some(away) = self.away.clone().filter(|_| !self.stop.soon()) else { return Ok(()) };
+        self.telling.notice(&Event::ProbingNetwork);
+        let log = self.folder.log("network", "server");
+        let links = Reference::start(&away, &log).and_then(|server| Look { runner: self, server }.links());
+        self.record.host_links = links.unwrap_or_else(|problem| {
+            let hosts = self.plan.generator_hosts.iter().map(|host| host.name.clone()).collect();
+            vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
+        });
+        self.record.host_links.iter().for_each(log::host_link);
+        self.save()
+    }
+}
+
+/// The reference server on the servers' host.
+struct Reference {
+    job: Job,
+    url: String,
+    cpus: usize,
+}
+
+impl Reference {
+    fn start(away: &Away, log: &Path) -> Result<Self, String> {
+        let port = away.free_port(None).map_err(|error| error.to_string())?;
+        let (address, cpus) = (away.address().to_string(), away.cpus());
+        let numbers = [("--address", address), ("--port", port.to_string()), ("--cpus", cpus.to_string())];
+        let mut command = vec![OsString::from(&away.tools().assay), "serve".into()];
+        command.extend(numbers.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
+        let folder = away.path("");
+        let mut options = SupervisorOptions::new(folder.clone(), command);
+        options.cpus = Some(cpus.clone());
+        let (inherited, variables) = (Some(Vec::new()), Vec::new());
+        let around = Surroundings { folder: &folder, inherited, is_building: false, variables, log };
+        let mut job = away.start(options, around).map_err(|error| error.to_string())?;
+        let deadline = Instant::now() + READY;
+        while !job.addresses().iter().any(|address| address.port() == port) {
+            if let Some(ended) = job.wait(TICK) {
+                return Err(format!("the reference server ended with {ended}"));
+            }
+            if Instant::now() > deadline {
+                return Err(format!("the reference server did not listen within {} s", READY.as_secs()));
+            }
+        }
+        let url = format!("http://{}", std::net::SocketAddr::new(away.address(), port));
+        Ok(Self { job, url, cpus: cpus.len().max(1) })
+    }
+
+    /// Share of its CPUs that it used while it was loaded, where that is known.
+    fn busy_share(&self, used: Option<Nanos>, load: &LoadReport) -> Option<f64> {
+        let loaded = (load.warmup_ns + load.window_ns).as_secs_f64();
+        Some(used?.as_secs_f64() / (loaded * self.cpus as f64))
+    }
+}
+
+struct Look<'r, 'a> {
+    runner: &'r Runner<'a>,
+    server: Reference,
+}
+
+impl Look<'_, '_> {
+    fn links(mut self) -> Result<Vec<HostLink>, String> {
+        let all = self.runner.plan.generator_hosts.clone();
+        let trips = self.round_trips(&all)?;
+        let each = all.iter().map(std::slice::from_ref);
+        let mut groups: Vec<&[LabHost]> = each.collect();
+        if groups.len() != 1 {
+            // Those of this host alone, or of all hosts at once.
+            groups.push(&all);
+        }
+        let links = groups.iter().map(|hosts| {
+            let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+            let of = |name: &str| trips.iter().find(|(host, _)| host == name).map(|(_, trip)| *trip);
+            let round_trip_ns = match names.as_slice() {
+                [] => of(""),
+                [only] => of(only),
+                _ => None,
+            };
+            let link = HostLink { hosts: names, round_trip_ns, ..HostLink::default() };
+            self.capacity(hosts, link)
+        });
+        let links = links.collect();
+        self.server.job.stop();
+        Ok(links)
+    }
+
+    /// The shortest time of a small answer on each host by its name, with one request in flight there; of this host without a name.
+    fn round_trips(&self, hosts: &[LabHost]) -> Result<Vec<(String, Nanos)>, String> {
+        let report = self.load(hosts, "/hello", u32::try_from(hosts.len().max(1)).unwrap_or(u32::MAX))?;
+        let shortest = |report: &LoadReport| Times::of(&report.latency).ok()?.service.min().map(Nanos);
+        if hosts.is_empty() {
+            return Ok(shortest(&report).map(|trip| (String::new(), trip)).into_iter().collect());
+        }
+        let shares = report.generators.iter();
+        let of = shares.filter_map(|share| Some((share.name.clone(), shortest(share.report.as_deref()?)?)));
+        Ok(of.collect())
+    }
+
+    /// What comes to these hosts at once of large answers.
+    fn capacity(&self, hosts: &[LabHost], link: HostLink) -> HostLink {
+        let watched = self.server.job.watch();
+        let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
+        match self.load(hosts, &format!("/bytes/{LARGE}"), connections) {
+            Err(problem) => HostLink { problem: Some(problem), ..link },
+            Ok(report) if report.window.ok == 0 => {
+                let problem = "no large answer came within the window".to_owned();
+                HostLink { problem: Some(problem), ..link }
+            }
+            Ok(report) => {
+                let used = watched.and_then(|watched| watched.finish()).map(|usage| usage.cpu_ns());
+                let server = self.server.busy_share(used, &report);
+                let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
+                let is_at_least = busiest >= SERVER_SATURATED;
+                HostLink { carried: Some(received(&report)), is_at_least, ..link }
+            }
+        }
+    }
+
+    /// A closed loop from these hosts, or from this one where there are none.
+    fn load(&self, hosts: &[LabHost], path: &str, connections: u32) -> Result<LoadReport, String> {
+        let Runner { plan, stop, link, work, .. } = self.runner;
+        let workload = asking(work, path)?;
+        let hosts = Hosts::write(hosts, work).map_err(|error| error.to_string())?;
+        let order = LoadOrder {
+            url: &self.server.url,
+            workload: &workload,
+            connections,
+            pipeline: 1,
+            protocol: Protocol::H1,
+            arrival: Arrival::Closed,
+            warmup_s: RAMP_S,
+            window: Span::Seconds(WINDOW_S),
+            timeout_s: TIMEOUT_S,
+            cpus: &plan.isolation.generator.to_string(),
+            generators: 1,
+            hosts: hosts.as_ref(),
+            seed: plan.seed,
+            stack: None,
+            authority: None,
+        };
+        let report = order.measure(&plan.tools, link, work, &mut || !stop.soon());
+        let report = report.map_err(|error| error.to_string())?;
+        match report.generators.iter().find_map(|share| Some((&share.name, share.lost.as_ref()?))) {
+            Some((host, why)) => Err(format!("{host} was lost: {why}")),
+            None => Ok(report),
+        }
+    }
+}
+
+/// The file with a workload of one GET.
+fn asking(work: &Path, path: &str) -> Result<PathBuf, String> {
+    let expect = Expect { status: Some(200), ..Expect::default() };
+    let request = RequestKind { expect, ..RequestKind::get(path) };
+    let workload = Workload { name: "network".to_owned(), requests: vec![request], ..Workload::default() };
+    let file = work.join("network.json");
+    write_workload(&file, &workload).map_err(|error| error.to_string())?;
+    Ok(file)
+}

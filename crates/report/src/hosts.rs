@@ -1,0 +1,216 @@
+//! The hosts of a run: the texts of every format, and Markdown.
+
+use assay_model::evidence::HostMeasure;
+use assay_model::fleet::ClockOffset;
+use assay_model::host::HostFacts;
+use assay_model::hosts::{BesideHosts, HostLink, HostStanding};
+use assay_model::lab::HostRole;
+use assay_model::record::Record;
+use assay_model::units::Nanos;
+use assay_model::verdict::Verdict;
+
+use crate::words::count_of;
+use crate::{foreign, format};
+
+/// What a table of hosts shows, over what it is a heading.
+pub(crate) const TITLE: &str = "Hosts";
+
+/// A host with all that is known of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'r> {
+    /// What it did.
+    pub(crate) standing: &'r HostStanding,
+    /// Its machine.
+    pub(crate) machine: &'r HostFacts,
+    /// CPUs of what is measured there.
+    pub(crate) cpus: &'r str,
+    /// Where load reaches it; of a server's host alone.
+    pub(crate) address: Option<&'r str>,
+    /// Its clock beside ours before the first round.
+    pub(crate) clock: ClockOffset,
+    /// What the network carries from the servers to it.
+    pub(crate) link: Option<&'r HostLink>,
+}
+
+/// All hosts, the servers' first.
+pub(crate) fn hosts<'r>(record: &'r Record, verdict: &'r Verdict) -> Vec<Host<'r>> {
+    verdict.hosts.iter().filter_map(|standing| host(record, standing)).collect()
+}
+
+fn host<'r>(record: &'r Record, standing: &'r HostStanding) -> Option<Host<'r>> {
+    if standing.role == HostRole::Server {
+        let of = record.server_host.as_ref()?;
+        let address = Some(of.address.as_str());
+        let (machine, cpus, clock) = (&of.host, of.cpus.as_str(), of.clock);
+        return Some(Host { standing, machine, cpus, address, clock, link: None });
+    }
+    let of = record.generator_hosts.iter().find(|host| host.name == standing.name)?;
+    let link = record.host_links.iter().find(|link| *link.hosts == [standing.name.clone()]);
+    let (machine, cpus, clock) = (&of.host, of.cpus.as_str(), of.clock);
+    Some(Host { standing, machine, cpus, address: None, clock, link })
+}
+
+/// A column behind the host's name.
+pub(crate) struct Column {
+    pub(crate) head: &'static str,
+    /// How gladly it is given up where there is no room, the highest first.
+    pub(crate) drop: u8,
+    pub(crate) text: fn(&Host<'_>) -> String,
+}
+
+/// All columns.
+pub(crate) const COLUMNS: [Column; 12] = [
+    Column { head: "role", drop: 0, text: |host| host.standing.role.name().to_owned() },
+    Column { head: "CPUs", drop: 6, text: |host| host.cpus.to_owned() },
+    Column { head: "round trip", drop: 8, text: |host| round_trip(&host.clock) },
+    Column { head: "clock ±", drop: 7, text: |host| duration(Some(host.standing.clock_error_ns)) },
+    Column {
+        head: "to server",
+        drop: 9,
+        text: |host| duration(host.link.and_then(|link| link.round_trip_ns)),
+    },
+    Column { head: "carries", drop: 10, text: |host| or_dash(host.link.and_then(carries)) },
+    Column { head: "began", drop: 5, text: |host| or_dash(host.standing.began_ns.map(began)) },
+    Column {
+        head: "answers",
+        drop: 1,
+        text: |host| or_dash(host.standing.answers_share.map(format::percent)),
+    },
+    Column { head: "busy", drop: 2, text: |host| or_dash(host.standing.busy_share.map(format::percent)) },
+    Column { head: "waited", drop: 4, text: |host| or_dash(host.standing.delay_share.map(format::percent)) },
+    Column { head: "sent late", drop: 11, text: |host| duration(host.standing.lag_p99_ns) },
+    Column { head: "late, lost", drop: 3, text: |host| troubles(host.standing) },
+];
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
+}
+
+fn duration(ns: Option<Nanos>) -> String {
+    or_dash(ns.map(|ns| format::duration(ns.0 as f64)))
+}
+
+/// How long a word to it and back took at least.
+fn round_trip(clock: &ClockOffset) -> String {
+    format::duration(clock.error_ns.0 as f64 * 2.0)
+}
+
+/// What a network carries, in the unit of networks.
+fn carries(link: &HostLink) -> Option<String> {
+    let bits = link.carried?.wire_bytes_per_second() * 8.0;
+    let sign = if link.is_at_least { "≥ " } else { "" };
+    Some(format!("{sign}{}", format::bit_rate(bits)))
+}
+
+fn began(ns: i64) -> String {
+    let sign = if ns < 0 { "−" } else { "+" };
+    format!("{sign}{}", format::duration(ns.unsigned_abs() as f64))
+}
+
+/// In how many of its windows it was late, and in how many it was lost.
+fn troubles(standing: &HostStanding) -> String {
+    if standing.role == HostRole::Server {
+        return "–".to_owned();
+    }
+    format!("{}, {} of {}", standing.late, standing.lost, standing.windows.max(standing.lost))
+}
+
+/// The machine in a few words.
+pub(crate) fn machine_in_words(machine: &HostFacts) -> String {
+    let cpus = count_of(machine.cpus as usize, "CPU");
+    let known = [
+        machine.cpu_model.clone(),
+        Some(cpus),
+        machine.memory_bytes.map(format::bytes),
+        machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
+        machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
+    ];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What must be known of the table: the machines, who was lost or limited, whose answers differ, what the network carries.
+pub(crate) fn footnotes(record: &Record, verdict: &Verdict) -> Vec<String> {
+    let hosts = hosts(record, verdict);
+    let mut notes: Vec<String> = hosts.iter().flat_map(of_host).collect();
+    notes.extend(record.host_links.iter().filter_map(|link| of_link(record, link)));
+    notes
+}
+
+fn of_host(host: &Host<'_>) -> Vec<String> {
+    let standing = host.standing;
+    let name = &standing.name;
+    let at = host.address.map(|address| format!(", at {address}")).unwrap_or_default();
+    let mut notes = vec![format!("{name}: {}{at}", machine_in_words(host.machine))];
+    let windows = |n: u32| format!("{n} of {}", count_of(standing.windows as usize, "window"));
+    if let Some(why) = &standing.lost_for {
+        let times = count_of(standing.lost as usize, "time");
+        notes.push(format!("{name} was lost {times}: {why}"));
+    }
+    for (n, what) in [
+        (standing.late, "was late in"),
+        (standing.saturated, "was limited by its own CPU in"),
+        (standing.disturbed, "was disturbed on its CPU in"),
+    ] {
+        if n > 0 {
+            notes.push(format!("{name} {what} {}", windows(n)));
+        }
+    }
+    notes.extend(standing.beside.iter().filter(|beside| beside.is_apart).map(|beside| apart(name, beside)));
+    notes
+}
+
+/// A figure of one host over that of the others.
+fn apart(name: &str, beside: &BesideHosts) -> String {
+    let of = format::quotient_interval(&beside.ratio);
+    let what = measured(beside.measure);
+    format!("{name}: {what} {} times that of the other hosts {}", of.estimate, of.interval)
+}
+
+/// A figure by its name.
+pub(crate) fn measured(measure: HostMeasure) -> &'static str {
+    match measure {
+        HostMeasure::Throughput => "answers per connection",
+        HostMeasure::Median => "median of the times",
+        HostMeasure::P99 => "99th percentile of the times",
+    }
+}
+
+/// What a network carries to several hosts at once, or to the one without a line, and why something is not known.
+fn of_link(record: &Record, link: &HostLink) -> Option<String> {
+    let server = record.server_host.as_ref().map_or("the servers", |host| host.name.as_str());
+    let to = match link.hosts.as_slice() {
+        [] => "this host".to_owned(),
+        hosts => hosts.join(" and "),
+    };
+    if let Some(problem) = &link.problem {
+        return Some(format!("what the network carries from {server} to {to} is not known: {problem}"));
+    }
+    let is_told = link.hosts.len() == 1;
+    let carries = carries(link).filter(|_| !is_told)?;
+    let together = if link.hosts.len() > 1 { " together" } else { "" };
+    let because = if link.is_at_least { "; a CPU was the limit there" } else { "" };
+    let round_trip = link
+        .round_trip_ns
+        .map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)))
+        .unwrap_or_default();
+    Some(format!("the network carries {carries} from {server} to {to}{together}{because}{round_trip}"))
+}
+
+/// The hosts as a Markdown table; nothing where all was on one.
+pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
+    let hosts = hosts(record, verdict);
+    if hosts.is_empty() {
+        return String::new();
+    }
+    let heads: String = COLUMNS.iter().map(|column| format!(" {} |", column.head)).collect();
+    let mut out =
+        format!("\n### {TITLE}\n\n| host |{heads}\n|:--|:--|{}\n", "--:|".repeat(COLUMNS.len() - 1));
+    for host in &hosts {
+        let texts: String =
+            COLUMNS.iter().map(|column| format!(" {} |", foreign::markdown(&(column.text)(host)))).collect();
+        out += &format!("| {} |{texts}\n", foreign::markdown(&host.standing.name));
+    }
+    out += "\n";
+    footnotes(record, verdict).iter().for_each(|note| out += &format!("- {}\n", foreign::markdown(note)));
+    out
+}
