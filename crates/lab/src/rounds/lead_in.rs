@@ -47,11 +47,13 @@ impl OngoingRun<'_> {
 
     /// The warm-up of a later life, over the connections of its turns.
     fn warm_up_in_place(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
-        let Some(known) = self.server_run.earlier_warmup(&cell.workload).cloned() else { return Ok(()) };
+        if self.server_run.earlier_warmup(&cell.workload).is_none() {
+            return Ok(());
+        }
         let after_a_rest = self.recovery().known().unwrap_or(0);
         let length = self.warmup_length(&cell.workload).at_least(after_a_rest);
         let per_second = self.slices(generator, |done| length.is_reached(done))?;
-        let settled = length.has_settled(&per_second, Some(&known));
+        let settled = length.has_settled(&per_second);
         let workload = cell.workload.clone();
         self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
         Ok(())
@@ -65,7 +67,7 @@ impl OngoingRun<'_> {
     ) -> Result<Vec<f64>, Option<NotRun>> {
         let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
         let mut per_second = Vec::new();
-        while !is_enough(&per_second) {
+        while !is_enough(&per_second) && !self.server_run.stop.soon() {
             let stop = self.server_run.stop;
             let load = wanted(&mut self.server, stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
             per_second.push(load.settle_ns.rate_of(load.answered));

@@ -46,8 +46,7 @@ impl OngoingRun<'_> {
                 *known = cell;
             }
         }
-        let left = widest.into_values().filter(|cell| !is_left(&cell.workload));
-        for cell in left.map(Cell::clone).collect::<Vec<_>>() {
+        for cell in widest.into_values().filter(|cell| !is_left(&cell.workload)) {
             let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
             let cell = Cell { connections, ..cell.capacity() };
             let length = self.warmup_length(&cell.workload);
@@ -95,7 +94,7 @@ impl ServerRun<'_> {
                 warmup.counted = Some(self.counted(server, &mut generator)?);
             }
         }
-        warmup.settled = length.has_settled(&warmup.per_second, known);
+        warmup.settled = length.has_settled(&warmup.per_second);
         log::warmed_up(&self.subject.identity.name, &warmup, WARMUP_SLICE_S, known.is_some());
         Ok(warmup)
     }

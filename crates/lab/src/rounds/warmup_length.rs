@@ -14,8 +14,9 @@ pub(super) struct WarmupLength {
     least: usize,
     /// It ends then although the server still gets faster.
     most: usize,
-    /// Whether it goes on as long as the server gets faster.
-    is_watched: bool,
+    /// Whether the server is warm in the end, where an earlier life tells. Else it is watched, and the warm-up goes on as long as it
+    /// gets faster.
+    told: Option<bool>,
 }
 
 impl WarmupLength {
@@ -25,9 +26,9 @@ impl WarmupLength {
     /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
     pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
         let most = life.slices_left();
-        let Some(earlier) = earlier else { return Self { least: 0, most, is_watched: true } };
+        let Some(earlier) = earlier else { return Self { least: 0, most, told: None } };
         let least = slices_needed(earlier).max(life.slices_when_new());
-        Self { least, most: most.max(least), is_watched: life.is_cold() }
+        Self { least, most: most.max(least), told: (!life.is_cold()).then_some(earlier.settled) }
     }
 
     /// This length, but no shorter than so many slices.
@@ -39,15 +40,12 @@ impl WarmupLength {
     /// Whether the slices with these rates are enough.
     pub(super) fn is_reached(self, per_second: &[f64]) -> bool {
         let done = per_second.len();
-        done >= self.least && (!self.is_watched || done >= self.most || has_settled(per_second))
+        done >= self.least && (self.told.is_some() || done >= self.most || has_settled(per_second))
     }
 
-    /// Whether a server that had these slices is warm; of one that was not watched that is known from the `earlier` life alone.
-    pub(super) fn has_settled(self, per_second: &[f64], earlier: Option<&Warmup>) -> bool {
-        match earlier {
-            Some(earlier) if !self.is_watched => earlier.settled,
-            _ => has_settled(per_second),
-        }
+    /// Whether a server that had these slices is warm.
+    pub(super) fn has_settled(self, per_second: &[f64]) -> bool {
+        self.told.unwrap_or_else(|| has_settled(per_second))
     }
 }
 
@@ -162,7 +160,7 @@ mod tests {
         let cold = run(&[]);
         let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
         assert_eq!(given(length, &compiled(1, 99)), 1);
-        assert!(length.has_settled(&[25.0], Some(&first.warmups[0])), "known from the first life");
+        assert!(length.has_settled(&[25.0]), "known from the first life");
         assert_eq!(given(length.at_least(3), &compiled(0, 99)), 3, "a rest asks for more");
     }
 
@@ -174,6 +172,6 @@ mod tests {
         let rising: Vec<f64> = (0..99).map(|slice| 1.1_f64.powi(slice)).collect();
         let done = given(length, &rising);
         assert_eq!(done, 8, "two seconds are all that it may have");
-        assert!(!length.has_settled(&rising[..done], Some(&first.warmups[0])));
+        assert!(!length.has_settled(&rising[..done]));
     }
 }
