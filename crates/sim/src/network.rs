@@ -93,6 +93,10 @@ impl Net {
         self.clock.map_or(self.now, |clock| clock())
     }
 
+    pub(crate) fn is_in_real_time(&self) -> bool {
+        self.clock.is_some()
+    }
+
     /// Goes on to `until`.
     pub(crate) fn advance(&mut self, until: Nanos) {
         self.now = self.now.max(until);
@@ -258,11 +262,13 @@ impl Net {
         if !side.is_reset && happens(self.weather.short_receives, &mut self.rng) {
             n = part(n, &mut self.rng);
         }
-        let taken = side.inbox.drain(..n);
-        match sink {
-            Some(sink) => sink.extend(taken),
-            None => drop(taken),
+        if let Some(sink) = sink {
+            let (front, back) = side.inbox.as_slices();
+            let of_front = n.min(front.len());
+            sink.extend_from_slice(&front[..of_front]);
+            sink.extend_from_slice(&back[..n - of_front]);
         }
+        side.inbox.drain(..n);
         if let Some(peer) = side.peer.filter(|_| n > 0) {
             self.make_room(id, peer, n);
         }
@@ -432,8 +438,9 @@ impl Listener {
 }
 
 impl Due {
-    fn key(&self) -> (Nanos, u64) {
-        (self.at, self.number)
+    /// Time and number as one, which is compared in one step.
+    fn key(&self) -> u128 {
+        (u128::from(self.at.0) << 64) | u128::from(self.number)
     }
 }
 
