@@ -55,6 +55,11 @@ impl Wheel {
     /// timer any more, a time not after `now` when it has expired (the callee acts on it and the key is no longer
     /// armed), a later time to be armed again.
     pub fn expire(&mut self, now: Nanos, mut deadline_of: impl FnMut(u32) -> Option<Nanos>) {
+        self.expire_dyn(now, &mut deadline_of);
+    }
+
+    /// [`Self::expire`], compiled once for all callees.
+    fn expire_dyn(&mut self, now: Nanos, deadline_of: &mut dyn FnMut(u32) -> Option<Nanos>) {
         let current = now.0 / self.tick.0;
         while self.entries > 0 && self.earliest <= current {
             let tick = self.earliest;

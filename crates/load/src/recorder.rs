@@ -189,10 +189,18 @@ impl Recorder {
 
     /// Keeps a wrong answer for people, if there is room; `detail` is asked for only then.
     pub(crate) fn sample(&mut self, class: ErrorClass, received: &[u8], detail: impl FnOnce() -> String) {
-        if self.samples.iter().filter(|sample| sample.class == class).count() < SAMPLES_PER_CLASS {
-            let received = received[..received.len().min(SAMPLE_BYTES)].to_vec();
-            self.samples.push(ErrorSample { class, detail: detail(), received: printable(&received) });
+        if self.has_room_for(class) {
+            self.keep(class, received, detail());
         }
+    }
+
+    fn has_room_for(&self, class: ErrorClass) -> bool {
+        self.samples.iter().filter(|sample| sample.class == class).count() < SAMPLES_PER_CLASS
+    }
+
+    fn keep(&mut self, class: ErrorClass, received: &[u8], detail: String) {
+        let received = printable(&received[..received.len().min(SAMPLE_BYTES)]);
+        self.samples.push(ErrorSample { class, detail, received });
     }
 
     /// Adds what another thread saw.
@@ -223,7 +231,7 @@ impl Recorder {
             *mine += theirs;
         }
         for sample in &other.samples {
-            if self.samples.iter().filter(|mine| mine.class == sample.class).count() < SAMPLES_PER_CLASS {
+            if self.has_room_for(sample.class) {
                 self.samples.push(sample.clone());
             }
         }

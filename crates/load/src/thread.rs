@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
-use crate::arrivals::{Arrivals, Closed, Constant, Poisson, Share};
+use crate::arrivals::{Arrivals, Closed, Constant, Open, Poisson, Share};
 use crate::dialler::Ramp;
 use crate::gauge::Signals;
 use crate::h1::Http1;
@@ -108,15 +108,14 @@ impl<'a> ThreadPlace<'a> {
         engine: E,
         hand_over: &mut dyn FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
-        match self.plan.arrival {
-            Arrival::Closed => self.run::<E, _, P>(engine, Closed, hand_over),
-            Arrival::Constant { per_second } => {
-                self.run::<E, _, P>(engine, Constant::new(self.share(per_second)), hand_over)
-            }
+        let arrivals = match self.plan.arrival {
+            Arrival::Closed => return self.run::<E, _, P>(engine, Closed, hand_over),
+            Arrival::Constant { per_second } => Open::Constant(Constant::new(self.share(per_second))),
             Arrival::Poisson { per_second } => {
-                self.run::<E, _, P>(engine, Poisson::new(self.share(per_second), self.random(1)), hand_over)
+                Open::Poisson(Poisson::new(self.share(per_second), self.random(1)))
             }
-        }
+        };
+        self.run::<E, _, P>(engine, arrivals, hand_over)
     }
 
     fn share(&self, per_second: f64) -> Share {
@@ -206,7 +205,7 @@ impl<'a> ThreadPlace<'a> {
         let numbering = Numbering { seed: plan.seed, thread, threads };
         let protocol = P::new(plan)?;
         let numbers = |kind| protocol.numbers(kind);
-        let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, self.random(0))?;
+        let traffic = Traffic::new(&plan.requests, &numbers, plan.checking, numbering, self.random(0))?;
         let traffic = if plan.grpc { traffic.of_messages() } else { traffic };
         let mut session = Session::new(
             self.connections(),

@@ -37,7 +37,7 @@ impl Traffic {
     /// The traffic of kinds whose placeholders have these `numbers`; `rng` is a stream of the thread's own.
     pub(crate) fn new(
         requests: &[RequestKind],
-        numbers: impl Fn(usize) -> Numbers,
+        numbers: &dyn Fn(usize) -> Numbers,
         checking: Checking,
         numbering: Numbering,
         mut rng: ChaCha8Rng,
@@ -105,7 +105,7 @@ mod tests {
         for thread in 0..3 {
             let numbering = Numbering { seed: 1, thread, threads: 3 };
             let mut traffic =
-                Traffic::new(&kinds, |_| Numbers::default(), Checking::Full, numbering, random(thread))
+                Traffic::new(&kinds, &|_| Numbers::default(), Checking::Full, numbering, random(thread))
                     .unwrap();
             for _ in 0..100 {
                 let (kind, number) = traffic.draw();

@@ -2,12 +2,14 @@
 
 mod closed;
 mod constant;
+mod open;
 mod poisson;
 
 use assay_model::units::Nanos;
 
 pub use closed::Closed;
 pub use constant::Constant;
+pub use open::Open;
 pub use poisson::Poisson;
 
 /// A schedule of one thread's requests.

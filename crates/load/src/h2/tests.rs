@@ -46,7 +46,7 @@ impl Both {
         let (protocol, random) = (Http2::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
         let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
         let numbers = |kind| protocol.numbers(kind);
-        let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, random).unwrap();
+        let traffic = Traffic::new(&plan.requests, &numbers, plan.checking, numbering, random).unwrap();
         let traffic = if grpc { traffic.of_messages() } else { traffic };
         let recorder = Recorder::new(false, Nanos(1_000_000));
         let schedule = Schedule::new(Closed);

@@ -22,7 +22,7 @@ fn session(most: u32) -> Session<Closed, Http1> {
     let plan = LoadPlan { pipeline: 3, ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind]) };
     let (protocol, random) = (Http1::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
     let numbers = |kind| protocol.numbers(kind);
-    let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, random).unwrap();
+    let traffic = Traffic::new(&plan.requests, &numbers, plan.checking, numbering, random).unwrap();
     let recorder = Recorder::new(false, Nanos(1_000_000));
     let schedule = Schedule::new(Closed);
     let mut session = Session::new(1, protocol, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);
