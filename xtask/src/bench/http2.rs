@@ -7,10 +7,10 @@ use assay_model::protocol::Protocol;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{measure_in_blocks, sample};
-use super::pairs::{CLIENTS, load_of, of_clients, of_servers};
+use super::pairs::{CLIENTS, driven, load_of, of_clients, of_servers};
 use super::{Length, command_line, every, table};
 use crate::measure::Testbed;
-use crate::measure::client::{self, Engine, Load};
+use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, AssayServer, Nghttpd, Nginx, Pair, Server, Started};
 
 /// Connections, unless others are asked for.
@@ -118,15 +118,17 @@ fn servers() -> Vec<Box<dyn Server>> {
 
 fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> Result<(), String> {
     let clients = client::with_ours(&[GeneratorName::H2load]);
-    let head = [&["protocol", "body", "in flight"][..], &CLIENTS].concat();
+    let head = [&["server", "protocol", "body", "in flight"][..], &CLIENTS].concat();
     table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
-    for cell in cells {
-        let server = cell.start(&Nginx, testbed)?;
-        let load = cell.load(&server, options, testbed)?;
-        let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
-        for row in of_clients(&clients, &runs) {
-            table::row(&[cell.words(), row].concat());
+    for driven in driven() {
+        for cell in cells {
+            let server = cell.start(&*driven, testbed)?;
+            let load = cell.load(&server, options, testbed)?;
+            let measure = |client: &Client| sample(*client, &load, testbed);
+            let runs = measure_in_blocks(options.length.rounds(), &clients, measure)?;
+            for row in of_clients(&clients, &runs) {
+                table::row(&[vec![driven.name().to_owned()], cell.words(), row].concat());
+            }
         }
     }
     Ok(())

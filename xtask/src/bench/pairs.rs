@@ -3,7 +3,7 @@
 use super::blocks::{Sample, Series, middle, ratio, series};
 use super::table;
 use crate::measure::client::{Client, Engine, Load};
-use crate::measure::server::{self, Server, Started};
+use crate::measure::server::{self, AssayServer, Nginx, Server, Started};
 use crate::measure::{Testbed, workload};
 
 /// A closed loop over kept connections for a body of so many bytes, each answer compared with it.
@@ -21,6 +21,12 @@ pub(super) fn load_of(
     let body = String::from_utf8(server::body(body_bytes)).map_err(|error| error.to_string())?;
     let workload = Some(workload::write(testbed, &[&path], Some(&body))?);
     Ok(Load { workload, ..Load::closed(server.url(&path), connections, seconds) })
+}
+
+/// The servers that clients are compared on: ours, which a client drives as fast as the client can, and nginx, for whose answers it waits
+/// one by one.
+pub(super) fn driven() -> Vec<Box<dyn Server>> {
+    server::installed(vec![Box::new(AssayServer(Engine::Uring)), Box::new(Nginx)])
 }
 
 /// The heads of [`of_clients`], behind those that say what was measured.

@@ -7,9 +7,9 @@ use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{measure_in_blocks, sample};
-use super::pairs::{CLIENTS, load_of, of_clients, of_servers};
+use super::pairs::{CLIENTS, driven, load_of, of_clients, of_servers};
 use super::{Length, command_line, every, table};
-use crate::measure::client::{self, Engine, Load, Sessions};
+use crate::measure::client::{self, Client, Engine, Load, Sessions};
 use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server};
 use crate::measure::{Testbed, workload};
 
@@ -74,15 +74,18 @@ fn cells(options: &Options) -> Vec<(usize, u32)> {
 
 fn compare_clients(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
     let clients = client::with_ours(&[GeneratorName::Wrk]);
-    let head = [&["body", "connections"][..], &CLIENTS].concat();
+    let head = [&["server", "body", "connections"][..], &CLIENTS].concat();
     table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
-    for (body_bytes, connections) in cells(options) {
-        let server = server::start_over(&Nginx, testbed, Some(pair))?;
-        let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
-        let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
-        for row in of_clients(&clients, &runs) {
-            table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
+    for driven in driven() {
+        for (body_bytes, connections) in cells(options) {
+            let server = server::start_over(&*driven, testbed, Some(pair))?;
+            let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
+            let measure = |client: &Client| sample(*client, &load, testbed);
+            let runs = measure_in_blocks(options.length.rounds(), &clients, measure)?;
+            let words = [driven.name().to_owned(), table::size(body_bytes), connections.to_string()];
+            for row in of_clients(&clients, &runs) {
+                table::row(&[words.to_vec(), row].concat());
+            }
         }
     }
     Ok(())
