@@ -18,6 +18,11 @@ const DURATION: Scale = {
   least: 0.5,
   decimals: threeDigits,
 };
+const ENERGY: Scale = {
+  units: [[1e-3, " nJ"], [1, " µJ"], [1e3, " mJ"], [1e6, " J"], [1e9, " kJ"]],
+  least: 1,
+  decimals: threeDigits,
+};
 const BYTES: Scale = {
   units: [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9, " GB"], [1e12, " TB"]],
   least: 1,
@@ -31,6 +36,8 @@ const MOST_SHARE = 10;
 export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(RATE, perSecond));
 /** A span from nanoseconds to minutes, given in nanoseconds: `0.75 ms`. */
 export const duration = (ns: number): string => one(DURATION, ns);
+/** An amount of energy, given in microjoules: `312 µJ`. */
+export const energy = (uj: number): string => one(ENERGY, uj);
 /** A size in powers of ten: `9.1 MB`. */
 export const bytes = (size: number): string => one(BYTES, size);
 /** A quotient: `1.27×`. */
@@ -79,6 +86,8 @@ export function rateInterval(perSecond: Interval): Estimate {
   const [estimate, low, high] = three(RATE, perSecond);
   return { estimate, interval: brackets(perSecond, low, high) };
 }
+/** An amount of energy in microjoules with its interval: `[305 … 319 µJ]`. */
+export const energyInterval = (uj: Interval): Estimate => unitOnce(ENERGY, uj);
 /** A duration in nanoseconds with its interval: `[0.74 … 0.78 ms]`. */
 export const durationInterval = (ns: Interval): Estimate => unitOnce(DURATION, ns);
 /** A difference of durations in nanoseconds with its interval, in the unit of the greatest of the three: `+61.2 µs`. */

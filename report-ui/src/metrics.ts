@@ -1,5 +1,5 @@
 /** What the standings can stand for. */
-import { bytes, duration, durationInterval, rateInterval, tick, rate, type Estimate } from "./format";
+import { bytes, duration, durationInterval, energy, energyInterval, rateInterval, tick, rate, type Estimate } from "./format";
 import type { Interval, Standing } from "./types";
 
 export interface Metric {
@@ -51,11 +51,22 @@ const memory: Metric = {
   less: true,
 };
 
+const joules: Metric = {
+  id: "energy",
+  title: "energy/req",
+  question: "How much energy does the machine take for an answer, what it takes idle included? Mean over rounds",
+  value: (s) => s.energy?.whole_uj ?? null,
+  estimate: (of) => (of.confidence > 0 ? energyInterval(of) : plain(energy)(of)),
+  axis: (uj) => (uj === 0 ? "0" : tick(energy(uj))),
+  less: true,
+};
+
 export const METRICS: readonly Metric[] = [
   THROUGHPUT,
   time("p50", "p50", "How long does the median request take once sent? Service time, all connections busy", (s) => s.p50_ns),
   time("p99", "p99", "How long does one request in a hundred take at least? Service time, all connections busy", (s) => s.p99_ns),
   time("cpu", "cpu/req", "How much processor time does a request cost the server? Median over rounds", (s) => exactly(s.cpu_per_request_ns)),
+  joules,
   memory,
   time("start-up", "start-up", "How long from start to the first right answer? Median over rounds", (s) => exactly(s.startup_ns)),
 ];

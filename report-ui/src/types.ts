@@ -148,9 +148,9 @@ export type HeldUp1 =
     }
   | {
       /**
-       * Address of its word.
+       * Address of its word; absent for a lock that parks its threads, each at a word of its own.
        */
-      address: number;
+      address?: number | null;
       cause: "lock";
       /**
        * The function that takes it; absent where the calls could not be followed.
@@ -580,6 +580,10 @@ export interface LatencyStanding {
    */
   contender: string;
   /**
+   * What an answer takes of the machine's energy; absent where that is not counted.
+   */
+  energy?: EnergyPerAnswer | null;
+  /**
    * Failed requests over all rounds.
    */
   failed: number;
@@ -626,6 +630,42 @@ export interface Check {
   rule: string;
 }
 /**
+ * What a right answer takes of the machine's energy: means over restarts, in microjoules.
+ */
+export interface EnergyPerAnswer {
+  /**
+   * What it took beyond that.
+   */
+  beyond_idle_uj?: Interval | null;
+  /**
+   * What the machine takes idle in the same time; absent where that is not known.
+   */
+  idle_uj?: number | null;
+  whole_uj: Interval2;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval2 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
  * A percentile of the response time.
  */
 export interface ResponseQuantile {
@@ -637,12 +677,12 @@ export interface ResponseQuantile {
    * The quantile, 0 to 1.
    */
   quantile: number;
-  response_ns: Interval2;
+  response_ns: Interval3;
 }
 /**
  * An estimate with its interval.
  */
-export interface Interval2 {
+export interface Interval3 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -843,6 +883,10 @@ export interface Standing {
    */
   cpu_per_request_ns: number | null;
   /**
+   * What an answer takes of the machine's energy; absent where that is not counted.
+   */
+  energy?: EnergyPerAnswer | null;
+  /**
    * Failed requests over all rounds.
    */
   failed: number;
@@ -1005,7 +1049,7 @@ export interface Price {
  * An amount of money, with its interval where it is known how far restarts scatter.
  */
 export interface Money {
-  amount: Interval3;
+  amount: Interval4;
   /**
    * Of what, as the price of an hour was written; empty where it was a bare number.
    */
@@ -1014,7 +1058,7 @@ export interface Money {
 /**
  * An estimate with its interval.
  */
-export interface Interval3 {
+export interface Interval4 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -1192,7 +1236,7 @@ export interface AddedLatency {
  * A percentile of the response time through a proxy less the same percentile straight.
  */
 export interface AddedQuantile {
-  added_ns: Interval4;
+  added_ns: Interval5;
   /**
    * The quantile, 0 to 1.
    */
@@ -1209,7 +1253,7 @@ export interface AddedQuantile {
 /**
  * An estimate with its interval.
  */
-export interface Interval4 {
+export interface Interval5 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -1656,7 +1700,7 @@ export interface SelfRatio {
    * What is spoken.
    */
   protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
-  ratio: Interval5;
+  ratio: Interval6;
   /**
    * Name of the workload.
    */
@@ -1665,7 +1709,7 @@ export interface SelfRatio {
 /**
  * An estimate with its interval.
  */
-export interface Interval5 {
+export interface Interval6 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -2068,9 +2112,10 @@ export interface Experiment {
    */
   precision?: number | null;
   /**
-   * Whether each life is profiled after its windows, in slices of load of their own: where the server's time goes.
+   * Whether lives are profiled after their windows, in slices of load of their own: where the server's time goes. `true` is every
+   * life in every cell, `"once"` each server once, in the last round, in one cell at capacity.
    */
-  profile?: boolean;
+  profile?: boolean | "once";
   /**
    * What the work that it repeats has published; absent where it repeats none.
    */
@@ -3158,7 +3203,7 @@ export interface Place {
  */
 export interface Explained {
   /**
-   * Every other contender against the first, part by part.
+   * Every other contender against the first, part by part, and each on the user-space stack against itself on the kernel's.
    */
   compared: Compared[];
   /**
@@ -3190,7 +3235,7 @@ export interface Explained {
    */
   protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss" | "grpc" | "grpcs";
   /**
-   * By which rules functions belong to parts.
+   * By which rules functions belong to parts, and which counters tell energy.
    */
   rules: string;
   /**
@@ -3318,7 +3363,11 @@ export interface Spending {
    * What it did so often for each right answer, the most frequent first.
    */
   counts: CountSpending[];
-  cpu_ns: Interval6;
+  cpu_ns: Interval7;
+  /**
+   * What a right answer takes of the machine's energy in the windows of the cell; absent where that is not counted.
+   */
+  energy?: EnergyPerAnswer | null;
   /**
    * What holds its answers up, what accounts for most first.
    */
@@ -3386,7 +3435,7 @@ export interface Spending {
 /**
  * An estimate with its interval.
  */
-export interface Interval6 {
+export interface Interval7 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -3409,7 +3458,7 @@ export interface Interval6 {
  * One part of what a server spends.
  */
 export interface PartSpending {
-  ns: Interval7;
+  ns: Interval8;
   /**
    * The part.
    */
@@ -3434,7 +3483,7 @@ export interface PartSpending {
 /**
  * An estimate with its interval.
  */
-export interface Interval7 {
+export interface Interval8 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.

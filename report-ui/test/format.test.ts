@@ -3,12 +3,12 @@ import cases from "../../crates/report/tests/format_cases.json";
 import * as format from "../src/format";
 
 describe("numbers read as the cases shared with the crate say", () => {
-  const plain = { rate: format.rate, duration: format.duration, bytes: format.bytes, percent: format.percent, ratio: format.ratio, count: format.count, span: format.span };
+  const plain = { rate: format.rate, duration: format.duration, energy: format.energy, bytes: format.bytes, percent: format.percent, ratio: format.ratio, count: format.count, span: format.span };
   test.each(Object.entries(plain))("%s", (kind, write) => {
     for (const [value, text] of cases[kind as keyof typeof plain] as [number, string][]) expect(write(value)).toBe(text);
   });
 
-  const intervals = { rate_interval: format.rateInterval, duration_interval: format.durationInterval, percent_interval: format.percentInterval, added_duration: format.addedDuration };
+  const intervals = { rate_interval: format.rateInterval, energy_interval: format.energyInterval, duration_interval: format.durationInterval, percent_interval: format.percentInterval, added_duration: format.addedDuration };
   test.each(Object.entries(intervals))("%s", (kind, write) => {
     for (const [[estimate, low, high], one, both] of cases[kind as keyof typeof intervals] as [[number, number, number], string, string][]) {
       expect(write({ estimate, low, high, confidence: 0.95 })).toEqual({ estimate: one, interval: both });

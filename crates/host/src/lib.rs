@@ -21,6 +21,7 @@ pub mod cgroup;
 pub mod counters;
 pub mod cpuset;
 pub mod doctor;
+pub mod energy;
 pub mod facts;
 pub mod group;
 pub mod isolation;

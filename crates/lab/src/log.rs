@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::database::Database;
+use assay_model::energy::Metering;
 use assay_model::experiment::Cell;
 use assay_model::generator_window::GeneratorWindow;
 use assay_model::hosts::HostLink;
@@ -68,6 +69,11 @@ pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
 pub(crate) fn control(entry: &Entry) {
     let original = entry.control_of.as_deref().unwrap_or_default();
     info!(target: "design", "{original} takes part twice, as the A/A control");
+}
+
+/// Whether the machine's energy is counted, and what it takes idle.
+pub(crate) fn metering(metering: &Metering) {
+    info!(target: "design", ?metering, "the machine's energy");
 }
 
 /// The database that servers are to use, or why there is none.

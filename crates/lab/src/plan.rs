@@ -7,6 +7,7 @@ use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::lab::{LabHost, Transport};
 use assay_model::network::{Network, Stack};
+use assay_model::profiling::Profiling;
 use assay_model::protocol::Protocol;
 use assay_model::record::{LeftOut, Program};
 use assay_model::setting::Setting;
@@ -257,7 +258,7 @@ impl RunPlan {
             Some(
                 "--database names a way that only this host has; name an address that the servers' host reaches, too",
             )
-        } else if self.experiment.profile {
+        } else if self.experiment.profile == Profiling::Always {
             Some("servers there cannot be profiled yet; measure them with assay run, without --profile")
         } else {
             None

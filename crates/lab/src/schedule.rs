@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_model::experiment::{Cell, Experiment, Span};
+use assay_model::profiling::Profiling;
 use assay_verdict::MIN_ROUNDS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -49,13 +50,8 @@ const TYPICAL_OVERHEAD: Duration = Duration::from_millis(80);
 
 /// What starting, connecting and ending takes a generator that measures in one piece, before any was timed.
 const TYPICAL_GENERATOR: Duration = Duration::from_millis(300);
-/// Length of the slice of load in which stacks are sampled, in seconds: a thousand samples of a busy CPU, so that a part of a
-/// tenth is known to within two hundredths in one life.
-pub(crate) const SAMPLED_S: f64 = 1.5;
-/// Length of the one in which system calls are followed, in seconds: tens of thousands of calls.
-pub(crate) const TRACED_S: f64 = 0.25;
-/// What starting the generator twice, connecting and finding the names of functions takes, before any was timed.
-const TYPICAL_PROFILE: Duration = Duration::from_millis(600);
+/// What starting a generator for a slice takes that profiles, connecting, and finding the names of functions, before any was timed.
+const TYPICAL_SLICE: Duration = Duration::from_millis(300);
 /// What making one connection takes, before any was timed: noticed with thousands only.
 const TYPICAL_CONNECT: Duration = Duration::from_micros(100);
 /// Generators that are started for warming a contender up on one workload and counting, before any was timed.
@@ -142,7 +138,7 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>], lives:
         // A cell that is measured past a proxy too stands there twice; others load the proxy alone, and so does a profile.
         let mut own = cells.clone();
         own.dedup();
-        let besides = predicted_cross_check(experiment, &own) + predicted_profile(experiment, &own);
+        let besides = predicted_cross_check(experiment, &own) + mean_profile(experiment, &own);
         TYPICAL_START + warm_up(cells) + windows + besides
     };
     contenders.iter().map(life).sum()
@@ -181,11 +177,61 @@ pub fn predicted_cross_check(experiment: &Experiment, cells: &[Cell]) -> Duratio
     cells.iter().map(each).sum::<Duration>() * generators
 }
 
-/// How long profiling one server in its cells will take.
-pub fn predicted_profile(experiment: &Experiment, cells: &[Cell]) -> Duration {
-    let each = Duration::from_secs_f64(SAMPLED_S + TRACED_S) + TYPICAL_PROFILE;
-    let profiled = cells.iter().filter(|cell| experiment.profile && !cell.offered.is_search());
-    each * u32::try_from(profiled.count()).unwrap_or(u32::MAX)
+/// Slices of load in which one server is profiled in one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Slices {
+    /// Length of the one in which stacks are sampled, in seconds.
+    pub(crate) sampled_s: f64,
+    /// Length of the one in which system calls are followed, in seconds; none where they are not.
+    pub(crate) traced_s: Option<f64>,
+}
+
+/// A thousand samples of a busy CPU, so that a part of a tenth is known to within two hundredths in one life, and tens of thousands of
+/// calls.
+const THOROUGH: Slices = Slices { sampled_s: 1.5, traced_s: Some(0.25) };
+/// Four hundred samples: seven servers take less than ten seconds.
+const BRIEF: Slices = Slices { sampled_s: 0.6, traced_s: None };
+
+/// In which of its `cells` a server is profiled in a round, and in which slices.
+pub(crate) fn profiled(
+    experiment: &Experiment,
+    cells: &[Cell],
+    is_last: bool,
+) -> Option<(Slices, Vec<Cell>)> {
+    match experiment.profile {
+        Profiling::Never => None,
+        Profiling::Always => Some((THOROUGH, cells.to_vec())),
+        Profiling::Once => {
+            let typical = typical_cell(experiment).filter(|cell| is_last && cells.contains(cell))?;
+            Some((BRIEF, vec![typical]))
+        }
+    }
+}
+
+/// The cell that stands for all: that of the first workload at capacity, with the middle number of connections.
+fn typical_cell(experiment: &Experiment) -> Option<Cell> {
+    let cells = experiment.cells();
+    let first = cells.iter().find(|cell| cell.offered.is_capacity())?;
+    let is_alike = |cell: &&Cell| Cell { connections: first.connections, ..(*cell).clone() } == *first;
+    let mut alike: Vec<&Cell> = cells.iter().filter(is_alike).collect();
+    alike.sort_by_key(|cell| cell.connections);
+    alike.get((alike.len() - 1) / 2).copied().cloned()
+}
+
+/// How long profiling one server in its cells will take in a round.
+pub(crate) fn predicted_profile(experiment: &Experiment, cells: &[Cell], is_last: bool) -> Duration {
+    let Some((Slices { sampled_s, traced_s }, cells)) = profiled(experiment, cells, is_last) else {
+        return Duration::ZERO;
+    };
+    let traced = traced_s.map_or(Duration::ZERO, |seconds| TYPICAL_SLICE + Duration::from_secs_f64(seconds));
+    let each = TYPICAL_SLICE + Duration::from_secs_f64(sampled_s) + traced;
+    each * u32::try_from(cells.iter().filter(|cell| !cell.offered.is_search()).count()).unwrap_or(u32::MAX)
+}
+
+/// The part of the profiles of a whole run that falls to one of its rounds on average.
+fn mean_profile(experiment: &Experiment, cells: &[Cell]) -> Duration {
+    let rounds = if experiment.profile == Profiling::Once { experiment.rounds.max(1) } else { 1 };
+    predicted_profile(experiment, cells, true) / rounds
 }
 
 /// Turns that a window at capacity is made of.
@@ -254,6 +300,36 @@ mod tests {
     use assay_model::offered::Offered;
 
     use super::*;
+
+    fn profiling(profile: Profiling) -> Experiment {
+        let text = include_str!("../../../experiments/showdown.toml");
+        Experiment { profile, ..toml::from_str(text).expect("an experiment") }
+    }
+
+    #[test]
+    fn the_showdown_looks_once_at_each_server_in_less_than_ten_seconds() {
+        let showdown: Experiment =
+            toml::from_str(include_str!("../../../experiments/showdown.toml")).expect("an experiment");
+        assert_eq!(showdown.profile, Profiling::Once);
+        let cells = showdown.cells();
+        let (slices, profiled_cells) = profiled(&showdown, &cells, true).expect("the last round");
+        assert_eq!((slices, profiled_cells), (BRIEF, vec![Cell::closed("hello", 64)]));
+        assert_eq!(profiled(&showdown, &cells, false), None);
+        let servers = u32::try_from(showdown.contenders.len() + 1).expect("few");
+        let all = predicted_profile(&showdown, &cells, true) * servers;
+        assert!(all <= Duration::from_secs(10), "{all:?}");
+    }
+
+    #[test]
+    fn a_run_is_predicted_to_take_as_much_longer_as_its_profiles_take() {
+        let round = |plan: &Experiment| predicted_round(plan, &[plan.cells()], Lives::Later);
+        let [never, once, always] = [Profiling::Never, Profiling::Once, Profiling::Always].map(profiling);
+        let whole = (round(&once) - round(&never)) * once.rounds;
+        let one = predicted_profile(&once, &once.cells(), true);
+        assert!(whole.abs_diff(one) < Duration::from_millis(1), "{whole:?} of {one:?}");
+        let each = predicted_profile(&always, &always.cells(), false);
+        assert_eq!(round(&always) - round(&never), each);
+    }
 
     fn experiment(rest: &str) -> Experiment {
         let text = format!(

@@ -38,8 +38,9 @@ pub enum Cause {
     },
     /// Threads wait for a lock.
     Lock {
-        /// Address of its word.
-        address: u64,
+        /// Address of its word; absent for a lock that parks its threads, each at a word of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<u64>,
         /// The function that takes it; absent where the calls could not be followed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,

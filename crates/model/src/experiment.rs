@@ -10,6 +10,7 @@ use crate::design::{Comparing, Design};
 use crate::generator::GeneratorName;
 use crate::network::Network;
 use crate::offered::Offered;
+use crate::profiling::Profiling;
 use crate::published::Published;
 use crate::setting::Setting;
 use crate::workload::Workload;
@@ -65,9 +66,10 @@ pub struct Experiment {
     /// the budget for it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub long_look: bool,
-    /// Whether each life is profiled after its windows, in slices of load of their own: where the server's time goes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub profile: bool,
+    /// Whether lives are profiled after their windows, in slices of load of their own: where the server's time goes. `true` is every
+    /// life in every cell, `"once"` each server once, in the last round, in one cell at capacity.
+    #[serde(default, skip_serializing_if = "Profiling::is_never")]
+    pub profile: Profiling,
     /// What one CPU costs for an hour, such as `0.04 EUR`: answers are then priced by the CPU time that they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_hour: Option<CoreHour>,
@@ -389,7 +391,7 @@ impl Experiment {
             precision: None,
             aa: yes(),
             long_look: yes(),
-            profile: false,
+            profile: Profiling::Never,
             core_hour: None,
             budget_s: None,
             warmup_s: default_warmup_s(),

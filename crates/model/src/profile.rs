@@ -166,6 +166,10 @@ pub struct Traced {
     /// The locks for which its threads waited, the longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<Lock>,
+    /// Waits at any other word, by the calls that led there, the longest first: most are for work, some for a lock that parks its
+    /// threads each at a word of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parked: Vec<Parked>,
     /// Events that the kernel could not hand over.
     pub lost: u64,
 }
@@ -199,6 +203,19 @@ pub struct Lock {
     pub time_ns: Nanos,
     /// The calls that led to most of the waits, innermost first, as far as they could be followed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<Frame>,
+}
+
+/// Waits in `futex(2)` to which the same calls led.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Parked {
+    /// Waits that ended in the slice.
+    pub waits: u64,
+    /// Threads that waited.
+    pub threads: u32,
+    /// Time that they waited, summed over the threads.
+    pub time_ns: Nanos,
+    /// The calls, innermost first, as far as they could be followed.
     pub callers: Vec<Frame>,
 }
 

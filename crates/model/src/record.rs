@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::{Check, CheckOutcome};
 use crate::conformance::Conformance;
 use crate::design::Side;
+use crate::energy::{Energy, Metering};
 use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
 use crate::generator_window::GeneratorWindow;
@@ -94,6 +95,9 @@ pub struct Record {
     /// How the link was set up; absent for loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_facts: Option<LinkFacts>,
+    /// Whether the machine's energy was counted; absent in records from before it was, and where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Metering>,
     /// Where the figures came from when assay did not measure them; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -315,6 +319,9 @@ pub struct Measurement {
     pub link_use: Option<LinkUse>,
     /// What the machine did over the same span.
     pub machine: Machine,
+    /// What the machine took over the same span, the generator's part included; absent where it is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// The short windows that this one is made of, in which the servers of a round took turns; empty where it was measured in
     /// one piece. Everything else here is of all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::energy::Energy;
 use crate::load::LoadTurn;
 use crate::rule::Rule;
 use crate::speed::WindowSpeed;
@@ -38,6 +39,9 @@ pub struct Turn {
     /// CPU time of the server's processes from just before its load to just after it; absent where it could not be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_ns: Option<Nanos>,
+    /// What the machine took from just before its load to just after it; absent where it is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// How fast the CPUs of server and generator were beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<WindowSpeed>,

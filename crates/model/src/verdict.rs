@@ -9,6 +9,7 @@ use crate::check::Check;
 use crate::conformance::Score;
 use crate::core_hour::Money;
 use crate::cross_check::CrossCheck;
+use crate::energy::EnergyPerAnswer;
 use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::{Cell, Protocol};
 use crate::hosts::HostStanding;
@@ -220,6 +221,9 @@ pub struct LatencyStanding {
     pub rounds: u32,
     /// The percentiles that may be told, rising.
     pub quantiles: Vec<ResponseQuantile>,
+    /// What an answer takes of the machine's energy; absent where that is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyPerAnswer>,
     /// Failed requests over all rounds.
     pub failed: u64,
     /// Checks that did not pass.
@@ -405,6 +409,9 @@ pub struct Standing {
     /// What a million right answers cost by that CPU time, where the price of an hour of a CPU was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_million: Option<Money>,
+    /// What an answer takes of the machine's energy; absent where that is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyPerAnswer>,
     /// Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
     pub server_busy_share: Option<f64>,
     /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::HeldUp;
 use crate::core_hour::Money;
+use crate::energy::EnergyPerAnswer;
 use crate::experiment::Cell;
 use crate::interval::Interval;
+use crate::network::Network;
 use crate::part::Part;
 
 /// What profiles tell of one cell.
@@ -19,6 +21,9 @@ pub struct Why {
     pub spendings: Vec<Spending>,
     /// Every other contender against the first of them.
     pub differences: Vec<Difference>,
+    /// On the user-space stack: every contender against itself on the kernel's, in the same rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Difference>,
     /// Version of the rules by which functions belong to parts.
     pub rules_version: u32,
 }
@@ -44,6 +49,9 @@ pub struct Spending {
     /// What a million right answers cost by their CPU time, where the price of an hour of a CPU was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_million: Option<Money>,
+    /// What a right answer takes of the machine's energy in the windows of the cell; absent where that is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyPerAnswer>,
     /// CPU time in the kernel for each right answer, where there was no right to see what the kernel does; it is in the part that
     /// is not assigned. In nanoseconds, zero where the kernel was seen.
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -141,6 +149,12 @@ pub struct Difference {
     pub base: String,
     /// Name of the other.
     pub contender: String,
+    /// Where both are one contender on two networks, that of the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_network: Option<Network>,
+    /// Likewise, that of the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contender_network: Option<Network>,
     /// Restarts in which both were profiled.
     pub restarts: u32,
     /// CPU time for each right answer of the base in these restarts, in nanoseconds.

@@ -25,6 +25,11 @@ const CONTENDED: i64 = 2;
 const FIRST_ERROR: i64 = -4095;
 /// Most ways to one lock, and most locks to which ways are kept.
 const MAX_WAYS: usize = 256;
+/// Most ways to other waits, and most of these.
+const MAX_PARKED_WAYS: usize = 1024;
+const MAX_PARKED: usize = 1 << 18;
+/// How much before the entry into its call the way of a wait may be timed: both events are of one entry, in either order.
+const SLACK_NS: u64 = 100_000;
 
 /// One side of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +40,21 @@ pub(crate) struct Event {
     number: i64,
     /// What it returned; absent for an entry.
     end: Option<i64>,
-    /// The lock that an entry waits for.
-    lock: Option<u64>,
+    /// What an entry into futex(2) waits for.
+    wait: Option<Wait>,
 }
+
+/// What a call of futex(2) waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// A lock whose word is at this address and says that others wait.
+    Lock(u64),
+    /// Something that its word does not tell: work mostly, or a lock that parks its threads.
+    Parked,
+}
+
+/// A process and the calls that led to a wait: addresses in the program, innermost first.
+pub(crate) type Way = (u32, Vec<u64>);
 
 /// A lock by process and address.
 pub(crate) type LockPlace = (u32, u64);
@@ -57,6 +74,8 @@ pub(crate) struct Made {
     pub(crate) calls: Vec<SystemCall>,
     /// Locks, and where the calls came from that waited most often.
     pub(crate) locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>,
+    /// Other waits, by the way that led to them.
+    pub(crate) parked: BTreeMap<Way, Waited>,
 }
 
 /// Calls of one number.
@@ -74,6 +93,10 @@ pub(crate) struct Calls {
     events: Vec<Event>,
     /// How often each way led to a wait for a lock: addresses in the program, innermost first.
     ways: HashMap<LockPlace, HashMap<Vec<u64>, u64>>,
+    /// Ways to other waits, each once, and when which thread went which, by its place among them.
+    parked_ways: HashMap<Way, usize>,
+    parked: HashMap<u32, Vec<(u64, usize)>>,
+    all_parked: usize,
     /// Events that were not kept, here or by the kernel.
     pub(crate) lost: u64,
 }
@@ -82,23 +105,25 @@ impl Event {
     /// The entry into a call, as the kernel wrote it.
     pub(crate) fn entry(time_ns: u64, pid: u32, tid: u32, raw: &[u8]) -> Option<Self> {
         let number = word(raw, NUMBER)?;
-        let lock = if number == libc::SYS_futex { lock_of(raw) } else { None };
-        Some(Self { time_ns, pid, tid, number, end: None, lock })
+        let wait = if number == libc::SYS_futex { wait_of(raw) } else { None };
+        Some(Self { time_ns, pid, tid, number, end: None, wait })
     }
 
     /// The return from a call.
     pub(crate) fn exit(time_ns: u64, pid: u32, tid: u32, raw: &[u8]) -> Option<Self> {
         let (number, end) = (word(raw, NUMBER)?, Some(word(raw, RESULT)?));
-        Some(Self { time_ns, pid, tid, number, end, lock: None })
+        Some(Self { time_ns, pid, tid, number, end, wait: None })
     }
 }
 
-/// The lock for which a call of futex(2) waits, if it waits for one.
-pub(crate) fn lock_of(raw: &[u8]) -> Option<u64> {
+/// What a call of futex(2) waits for, if it waits.
+pub(crate) fn wait_of(raw: &[u8]) -> Option<Wait> {
     let [address, command, value] = FUTEX.map(|at| word(raw, at));
     // Both are ints: what stands above them in their registers is nothing.
     let (command, value) = (command? & FUTEX_COMMANDS, value? & i64::from(u32::MAX));
-    (FUTEX_WAITS.contains(&command) && value == CONTENDED).then_some(address?.cast_unsigned())
+    let address = address?.cast_unsigned();
+    let wait = if value == CONTENDED { Wait::Lock(address) } else { Wait::Parked };
+    FUTEX_WAITS.contains(&command).then_some(wait)
 }
 
 fn word(raw: &[u8], at: usize) -> Option<i64> {
@@ -126,6 +151,17 @@ impl Calls {
         }
     }
 
+    /// Notes by which calls a thread came to wait for something else.
+    pub(crate) fn add_parked(&mut self, time_ns: u64, tid: u32, way: Way) {
+        let next = self.parked_ways.len();
+        let has_room = next < MAX_PARKED_WAYS || self.parked_ways.contains_key(&way);
+        if has_room && self.all_parked < MAX_PARKED {
+            let place = *self.parked_ways.entry(way).or_insert(next);
+            self.parked.entry(tid).or_default().push((time_ns, place));
+            self.all_parked += 1;
+        }
+    }
+
     /// What `processes` called, as far as it ended. A call that had begun before the slice counts, but not its time; one that
     /// still goes on does not count.
     pub(crate) fn of(mut self, processes: &BTreeSet<u32>) -> Made {
@@ -134,6 +170,8 @@ impl Calls {
         let mut began: HashMap<u32, Event> = HashMap::new();
         let mut sums: HashMap<i64, Sum> = HashMap::new();
         let mut locks: BTreeMap<LockPlace, Waited> = BTreeMap::new();
+        let mut parked: BTreeMap<usize, Waited> = BTreeMap::new();
+        self.parked.values_mut().for_each(|ways| ways.sort_unstable());
         for event in self.events {
             let Some(result) = event.end else {
                 began.insert(event.tid, event);
@@ -142,15 +180,25 @@ impl Calls {
             let entry = began.remove(&event.tid).filter(|entry| entry.number == event.number);
             let time_ns = entry.map_or(0, |entry| event.time_ns - entry.time_ns);
             sums.entry(event.number).or_default().add(result, time_ns);
-            if let Some(lock) = entry.and_then(|entry| entry.lock) {
-                locks.entry((event.pid, lock)).or_default().add(event.tid, time_ns);
+            match entry.and_then(|entry| Some((entry.wait?, entry.time_ns))) {
+                Some((Wait::Lock(lock), _)) => {
+                    locks.entry((event.pid, lock)).or_default().add(event.tid, time_ns);
+                }
+                Some((Wait::Parked, from)) => {
+                    if let Some(way) = way_between(self.parked.get(&event.tid), from, event.time_ns) {
+                        parked.entry(way).or_default().add(event.tid, time_ns);
+                    }
+                }
+                None => {}
             }
         }
         let mut calls: Vec<SystemCall> = sums.into_iter().map(|(number, sum)| sum.of(number)).collect();
         calls.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.name.cmp(&b.name)));
         let mut way_to = |lock: &LockPlace| most_frequent(self.ways.remove(lock).unwrap_or_default());
         let locks = locks.into_iter().map(|(lock, waited)| (lock, (waited, way_to(&lock)))).collect();
-        Made { calls, locks }
+        let ways = self.parked_ways.into_iter();
+        let parked = ways.filter_map(|(way, place)| Some((way, parked.remove(&place)?))).collect();
+        Made { calls, locks, parked }
     }
 }
 
@@ -176,6 +224,13 @@ impl Waited {
         self.threads.insert(tid);
         self.time_ns += time_ns;
     }
+}
+
+/// The way that a thread went last of those noted from the entry into a call to its return.
+fn way_between(ways: Option<&Vec<(u64, usize)>>, from: u64, to: u64) -> Option<usize> {
+    let ways = ways?;
+    let (time, way) = ways.get(ways.partition_point(|(time, _)| *time <= to).checked_sub(1)?)?;
+    (time + SLACK_NS >= from).then_some(*way)
 }
 
 /// The way that was taken most often; of equals the one that is smaller, so that the same events tell the same.
@@ -244,6 +299,33 @@ mod tests {
         let made = calls.of(&[1].into());
         let waited = Waited { waits: 2, threads: [11, 12].into(), time_ns: 1_100 };
         assert_eq!(made.locks, [((1, lock), (waited, vec![5, 6]))].into());
+        assert!(made.parked.is_empty(), "no way is known");
+    }
+
+    #[test]
+    fn other_waits_are_told_by_the_way_that_led_to_each() {
+        let mut calls = Calls::default();
+        let park = |value| futex(0x5500_0000_3000, 128, value);
+        let mut wait = |tid, begin, end, way: Option<(u64, Vec<u64>)>| {
+            calls.add(Event::entry(begin, 1, tid, &park(1)));
+            calls.add(Event::exit(end, 1, tid, &raw(libc::SYS_futex, 0)));
+            way.into_iter().for_each(|(at, way)| calls.add_parked(at, tid, (1, way)));
+        };
+        let (for_lock, for_work) = (vec![1, 2, 3], vec![1, 9]);
+        wait(11, 1_000_000, 1_000_400, Some((999_990, for_lock.clone())));
+        wait(11, 2_000_000, 2_009_000, Some((2_000_010, for_work.clone())));
+        wait(12, 3_000_000, 3_000_600, Some((3_000_001, for_lock.clone())));
+        // The way of this one was lost, and the one before is no other's.
+        wait(12, 5_000_000, 5_000_100, None);
+        let parked = calls.of(&[1].into()).parked;
+        let waited = |waits, threads: &[u32], time_ns| Waited {
+            waits,
+            threads: threads.iter().copied().collect(),
+            time_ns,
+        };
+        let expected =
+            [((1, for_lock), waited(2, &[11, 12], 1_000)), ((1, for_work), waited(1, &[11], 9_000))];
+        assert_eq!(parked, expected.into());
     }
 
     #[test]

@@ -28,9 +28,9 @@ const CYCLES: u64 = 3_899_123;
 /// Size of the ring of one place, in bytes: more than a second of samples with deep stacks.
 const RING: usize = 1 << 20;
 /// Time between two looks at rings and sleeping threads.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(40);
 /// Looks after which processes are sought that have come: that reads of every process of the machine.
-const LOOKS_TO_COME: u32 = 5;
+const LOOKS_TO_COME: u32 = 10;
 
 /// A server's samples, being gathered.
 #[derive(Debug)]
@@ -76,7 +76,10 @@ impl Sampling {
         };
         let gathering = std::thread::spawn({
             let (target, over) = (target.clone(), Arc::clone(&over));
-            move || gather(&target, rings, view, &over)
+            move || {
+                target.keep_clear();
+                gather(&target, rings, view, &over)
+            }
         });
         Self { target, usage, tcp, over, gathering }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{CpuSet, allowed, pin_current_thread};
 use assay_host::process::scan_trees;
 
 /// Most threads that are looked at one by one.
@@ -18,6 +18,16 @@ pub struct Target {
 }
 
 impl Target {
+    /// Keeps the calling thread off the CPUs of the server, as far as there are others: it would take time there, and what the server has
+    /// in their caches, more so while the server leaves them idle.
+    pub(crate) fn keep_clear(&self) {
+        let own = self.cpus.as_ref().map(|cpus| allowed().difference(cpus));
+        if let Some(others) = own.filter(|others| !others.is_empty()) {
+            // Where that is refused, the profile is as good as it can be.
+            let _ = pin_current_thread(&others);
+        }
+    }
+
     /// The processes that live now.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         scan_trees(&self.roots).into_iter().map(|process| process.pid).collect()
@@ -44,6 +54,7 @@ pub(crate) fn name_of(pid: u32, tid: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_host::cpuset::of_thread;
 
     #[test]
     fn all_below_a_root_belong_to_it_and_what_is_gone_does_not() {
@@ -58,5 +69,25 @@ mod tests {
         let gone = Target { roots: vec![child.id()], cpus: None };
         assert!(gone.processes().is_empty() && threads(&[child.id()].into()).is_empty());
         assert_eq!(name_of(child.id(), child.id()), child.id().to_string());
+    }
+
+    #[test]
+    fn who_looks_leaves_the_servers_cpus_where_there_are_others() {
+        let all = allowed();
+        let first: CpuSet = all.first().into_iter().collect();
+        let kept = |cpus: CpuSet| {
+            std::thread::spawn(move || {
+                Target { roots: Vec::new(), cpus: Some(cpus) }.keep_clear();
+                // What the process may use is its main thread's.
+                std::fs::read_link("/proc/thread-self")
+                    .ok()
+                    .and_then(|own| of_thread(own.file_name()?.to_str()?.parse().ok()?))
+            })
+            .join()
+            .expect("a thread")
+        };
+        let others = all.difference(&first);
+        assert_eq!(kept(first), Some(if others.is_empty() { all.clone() } else { others }));
+        assert_eq!(kept(all.clone()), Some(all), "nowhere else to go");
     }
 }

@@ -1,6 +1,6 @@
 //! System calls of a server, followed while it is under load (kernel: trace/events.rst, `raw_syscalls`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use assay_host::counters::reason;
 use assay_host::sampler::Sampler;
 use assay_host::tracepoint::number;
-use assay_model::profile::{Facet, Lock, Refused, Traced};
+use assay_model::profile::{Facet, Lock, Parked, Refused, Traced};
 use assay_model::units::Nanos;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, SampleFlag};
 
-use crate::calls::{Calls, Event, LockPlace, Waited, lock_of};
+use crate::calls::{Calls, Event, LockPlace, Wait, Waited, Way, wait_of};
 use crate::gathered::RawStack;
 use crate::naming::Names;
 use crate::ring::{Place, Ring};
@@ -25,6 +25,13 @@ const RING: usize = 1 << 21;
 /// Most locks that are kept, and most calls that lead to one: those that explain something.
 const MOST_LOCKS: usize = 8;
 const DEEPEST: usize = 24;
+/// Most ways to other waits that are kept: threads that wait for work wait longest, and go few ways.
+const MOST_WAYS: usize = 16;
+/// The C library's function by which programs make calls of their own. It has no frame, so who called it is not in the chain that frame
+/// pointers make: the word at the top of the stack is where it returns to.
+const FRAMELESS: &str = "syscall";
+/// The word at the top of the stack, in bytes.
+const TOP: usize = 8;
 /// Time between two looks at the rings.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -35,6 +42,13 @@ pub struct Tracing {
     usage: Option<Sampler>,
     over: Arc<AtomicBool>,
     following: JoinHandle<Calls>,
+}
+
+/// Finds who called a function that has no frame.
+struct Callers {
+    names: Names,
+    /// Whether the function at an address of a process has none.
+    frameless: HashMap<(u32, u64), bool>,
 }
 
 /// The rings of one CPU.
@@ -74,7 +88,11 @@ impl Tracing {
         let usage = Sampler::start_all(&target.roots).ok();
         let following = std::thread::spawn({
             let over = Arc::clone(&over);
-            move || follow(rings, &over)
+            let beside = target.clone();
+            move || {
+                beside.keep_clear();
+                follow(rings, &over)
+            }
         });
         Ok(Self { target, usage, over, following })
     }
@@ -93,8 +111,9 @@ impl Tracing {
         let usage = usage.ok_or_else(|| refused("the server ended in the slice"))?.usage;
         let lost = calls.lost;
         let made = calls.of(&processes);
-        let locks = longest(made.locks);
-        Ok(Traced { answers, usage, calls: made.calls, locks, lost, ..Traced::default() })
+        let names = Names::new();
+        let (locks, parked) = (longest(&names, made.locks), longest_parked(&names, made.parked));
+        Ok(Traced { answers, usage, calls: made.calls, locks, parked, lost, ..Traced::default() })
     }
 }
 
@@ -110,29 +129,49 @@ fn event(number: u64) -> Builder<'static> {
 /// An event with the calls in the program that led there: of few calls, because it costs more.
 fn event_with_way(number: u64) -> Builder<'static> {
     let mut builder = event(number);
-    builder.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW | SampleFlag::CALLCHAIN);
+    let told = SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW | SampleFlag::CALLCHAIN;
+    builder.sample(told | SampleFlag::STACK_USER);
+    builder.sample_stack_user(TOP as u32);
     builder.exclude_callchain_kernel(true);
     builder
 }
 
 /// The locks that were waited for longest, with the names of those who wait.
-fn longest(locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>) -> Vec<Lock> {
+fn longest(names: &Names, locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>) -> Vec<Lock> {
     let mut locks: Vec<(LockPlace, (Waited, Vec<u64>))> = locks.into_iter().collect();
     locks.sort_by_key(|(_, (waited, _))| std::cmp::Reverse(waited.time_ns));
     locks.truncate(MOST_LOCKS);
-    let names = Names::new();
     let lock = |((pid, address), (waited, way)): (LockPlace, (Waited, Vec<u64>))| Lock {
         address,
         waits: waited.waits,
-        threads: u32::try_from(waited.threads.len()).unwrap_or(u32::MAX),
+        threads: number_of(&waited),
         time_ns: Nanos(waited.time_ns),
         callers: names.frames(pid, &way),
     };
     locks.into_iter().map(lock).collect()
 }
 
+/// The other waits that were longest, with the names of the calls that led to them.
+fn longest_parked(names: &Names, parked: BTreeMap<Way, Waited>) -> Vec<Parked> {
+    let mut parked: Vec<(Way, Waited)> = parked.into_iter().collect();
+    parked.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.time_ns));
+    parked.truncate(MOST_WAYS);
+    let named = |((pid, way), waited): (Way, Waited)| Parked {
+        waits: waited.waits,
+        threads: number_of(&waited),
+        time_ns: Nanos(waited.time_ns),
+        callers: names.frames(pid, &way),
+    };
+    parked.into_iter().map(named).collect()
+}
+
+fn number_of(waited: &Waited) -> u32 {
+    u32::try_from(waited.threads.len()).unwrap_or(u32::MAX)
+}
+
 fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Calls {
     let mut calls = Calls::default();
+    let mut callers = Callers { names: Names::new(), frameless: HashMap::new() };
     loop {
         let is_last = over.load(Ordering::Relaxed);
         for Rings { entries, exits, ways } in &mut rings {
@@ -142,7 +181,7 @@ fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Calls {
                 ways.iter_mut().for_each(Ring::stop);
             }
             if let Some(ring) = ways {
-                note_ways(ring, &mut calls);
+                note_ways(ring, &mut callers, &mut calls);
             }
             for (ring, of) in [(entries, Event::entry as Reading), (exits, Event::exit)] {
                 let lost = ring.drain(|sample| {
@@ -162,16 +201,38 @@ fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Calls {
     }
 }
 
-/// Notes how threads came to wait for locks. Ways that are lost are few among many alike.
-fn note_ways(ring: &mut Ring, calls: &mut Calls) {
+/// Notes how threads came to wait. Ways that are lost are few among many alike.
+fn note_ways(ring: &mut Ring, callers: &mut Callers, calls: &mut Calls) {
     ring.drain(|sample| {
         let (Some(pid), Some(tid)) = (sample.pid(), sample.tid()) else { return };
-        if let Some(lock) = lock_of(sample.raw().unwrap_or_default()) {
-            let mut way = RawStack::of(pid, tid, sample.callchain().unwrap_or_default()).user;
-            way.truncate(DEEPEST);
-            calls.add_way((pid, lock), way);
+        let Some(wait) = wait_of(sample.raw().unwrap_or_default()) else { return };
+        let mut way = RawStack::of(pid, tid, sample.callchain().unwrap_or_default()).user;
+        callers.complete(pid, &mut way, sample.stack_user());
+        way.truncate(DEEPEST);
+        match wait {
+            Wait::Lock(lock) => calls.add_way((pid, lock), way),
+            Wait::Parked => calls.add_parked(sample.time().unwrap_or_default(), tid, (pid, way)),
         }
     });
+}
+
+impl Callers {
+    /// Puts the caller of a function that has no frame behind it, by what lies on top of the stack.
+    fn complete(&mut self, pid: u32, way: &mut Vec<u64>, stack: Option<&[u8]>) {
+        let (Some(innermost), Some(top)) = (way.first().copied(), stack.and_then(|stack| stack.get(..TOP)))
+        else {
+            return;
+        };
+        let symbol = || self.names.frames(pid, &[innermost]).pop().and_then(|frame| frame.symbol);
+        let known = self.frameless.get(&(pid, innermost)).copied();
+        let is_frameless = known.unwrap_or_else(|| symbol().is_some_and(|symbol| symbol == FRAMELESS));
+        self.frameless.insert((pid, innermost), is_frameless);
+        // A return leads behind the call.
+        let caller = u64::from_ne_bytes(top.try_into().unwrap_or_default()).saturating_sub(1);
+        if is_frameless && way.get(1) != Some(&caller) {
+            way.insert(1, caller);
+        }
+    }
 }
 
 type Reading = fn(u64, u32, u32, &[u8]) -> Option<Event>;

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assay_model::profile::{Facet, FrameKind, Owner, Refused, Sampled};
+use assay_model::profile::{Facet, FrameKind, Owner, Parked, Refused, Sampled};
 use assay_profile::{Sampling, Target, Tracing};
 use assay_skip::skip;
 
@@ -211,6 +211,66 @@ fn a_function_of_node_is_named_by_its_perf_map() {
         "{:?}",
         sampled.frames
     );
+}
+
+/// Three threads that want one lock, each of which waits at a word of its own, beside one that waits for work. Its functions have frame
+/// pointers but for the one that waits, as a compiler may have it.
+const PARKS: &str = r#"
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PLACES 8
+static atomic_int next, turn[PLACES] = {1}, work;
+
+__attribute__((noinline)) void lock_slow(int ticket) {
+    while (!atomic_exchange(&turn[ticket % PLACES], 0))
+        syscall(SYS_futex, &turn[ticket % PLACES], FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+__attribute__((noinline)) void reserve(void) {
+    int ticket = atomic_fetch_add(&next, 1);
+    lock_slow(ticket);
+    usleep(2000);
+    atomic_store(&turn[(ticket + 1) % PLACES], 1);
+    syscall(SYS_futex, &turn[(ticket + 1) % PLACES], FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+void *worker(void *unused) {
+    for (;;) reserve();
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    for (int i = 0; i < 3; i++) pthread_create(&thread, 0, worker, 0);
+    for (;;) syscall(SYS_futex, &work, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+"#;
+
+#[test]
+fn the_way_to_a_lock_that_parks_its_threads_is_known_and_so_is_the_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("parks.c"), folder.path().join("parks"));
+    std::fs::write(&source, PARKS).expect("written");
+    let flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread", "-o"];
+    let built = Command::new("cc").args(flags).args([&program, &source]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return skip("tools", "needs a C compiler, apt install gcc");
+    }
+    let program = Program::start(&mut Command::new(program));
+    let tracing = match Tracing::start(program.on_all_cpus()) {
+        Ok(tracing) => tracing,
+        Err(refused) => return skip("root", refused.why),
+    };
+    std::thread::sleep(3 * SLICE);
+    let traced = tracing.finish(1).expect("it lives");
+    let way = |parked: &Parked| -> Vec<String> {
+        parked.callers.iter().filter_map(|frame| frame.symbol.clone()).take(3).collect()
+    };
+    let locked = traced.parked.iter().find(|parked| way(parked) == ["syscall", "lock_slow", "reserve"]);
+    let Some(locked) = locked else { panic!("no wait for the lock: {:?}", traced.parked) };
+    assert!(locked.threads == 3 && locked.waits > 3 && locked.time_ns.0 > 3_000_000, "{locked:?}");
+    assert!(traced.locks.is_empty(), "their words say nothing of others: {:?}", traced.locks);
 }
 
 #[test]

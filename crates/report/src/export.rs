@@ -74,7 +74,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     out += &stack::markdown(record, verdict);
     out += &protocol::markdown(record, verdict);
     out += &proxy::markdown(verdict);
-    out += &why::markdown(verdict);
+    out += &why::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
         return out;

@@ -25,6 +25,11 @@ const DURATION: Scale = Scale {
     least: 0.5,
     decimals: three_digits,
 };
+const ENERGY: Scale = Scale {
+    units: &[(1e-3, " nJ"), (1.0, " µJ"), (1e3, " mJ"), (1e6, " J"), (1e9, " kJ")],
+    least: 1.0,
+    decimals: three_digits,
+};
 const BYTES: Scale = Scale {
     units: &[(1.0, " B"), (1e3, " kB"), (1e6, " MB"), (1e9, " GB"), (1e12, " TB")],
     least: 1.0,
@@ -51,6 +56,16 @@ pub fn rate(per_second: f64) -> String {
 /// A span from nanoseconds to minutes, given in nanoseconds: `11.7 µs`, `0.75 ms`.
 pub fn duration(ns: f64) -> String {
     DURATION.one(ns)
+}
+
+/// An amount of energy, given in microjoules: `312 µJ`.
+pub fn energy(uj: f64) -> String {
+    ENERGY.one(uj)
+}
+
+/// An amount of energy in microjoules with its interval: `312 µJ`, `[305 … 319 µJ]`.
+pub fn energy_interval(uj: &Interval) -> Estimate {
+    ENERGY.with_unit_once(uj)
 }
 
 /// A size in powers of ten: `9.1 MB`.
@@ -360,6 +375,7 @@ mod tests {
     fn numbers_read_as_the_shared_cases_say() {
         check("rate", rate);
         check("duration", duration);
+        check("energy", energy);
         check("bytes", |x| bytes(x as u64));
         check("percent", percent);
         check("ratio", ratio);
@@ -423,6 +439,7 @@ mod tests {
     #[test]
     fn intervals_show_their_width() {
         check_interval("rate_interval", rate_interval);
+        check_interval("energy_interval", energy_interval);
         check_interval("duration_interval", duration_interval);
         check_interval("percent_interval", percent_interval);
         check_interval("added_duration", added_duration);

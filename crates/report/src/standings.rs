@@ -32,7 +32,7 @@ const PLAIN: Column =
     Column { head: "", drop: 0, is_text: false, in_markdown: true, text: |_| String::new(), fields: &[] };
 
 /// In the order in which they stand. A closed loop's p50 goes early: by Little's law it repeats the throughput.
-pub(crate) const COLUMNS: [Column; 18] = [
+pub(crate) const COLUMNS: [Column; 19] = [
     Column {
         head: "req/s",
         text: |s| or_dash(s.throughput_per_second, |t| format::rate_interval(&t).estimate),
@@ -111,6 +111,18 @@ pub(crate) const COLUMNS: [Column; 18] = [
         fields: &[
             ("price_per_million", |s| known(s, s.price_per_million.as_ref().map(|of| of.amount.estimate))),
             ("currency", |s| known(s, s.price_per_million.as_ref().map(|of| of.currency.clone()))),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "energy/req",
+        drop: 6,
+        text: |s| or_dash(s.energy, |of| format::energy(of.whole_uj.estimate)),
+        fields: &[
+            ("energy_per_request_uj", |s| known(s, s.energy.map(|of| of.whole_uj.estimate))),
+            ("energy_per_request_low_uj", |s| known(s, low(s.energy.map(|of| of.whole_uj)))),
+            ("energy_per_request_high_uj", |s| known(s, high(s.energy.map(|of| of.whole_uj)))),
+            ("idle_energy_per_request_uj", |s| known(s, s.energy.and_then(|of| of.idle_uj))),
         ],
         ..PLAIN
     },

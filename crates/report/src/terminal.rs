@@ -15,6 +15,7 @@ mod why;
 
 use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::conformance::Earlier;
+use assay_model::profiling::Profiling;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
@@ -83,7 +84,10 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     }
     crate::proxy::costs(verdict).iter().for_each(|costs| proxy::costs(&mut page, record, costs));
     crate::proxy::added(verdict).iter().for_each(|added| proxy::added(&mut page, record, added));
-    verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
+    // What was looked at once, and by the way, is a sentence here; the page has its bars.
+    if record.experiment.profile != Profiling::Once {
+        verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
+    }
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
         page.line(&[]);

@@ -1,14 +1,16 @@
 //! Where the time goes: the texts of every format.
 
 use assay_model::experiment::Cell;
+use assay_model::network::{Network, Stack};
 use assay_model::part::Part;
+use assay_model::record::Record;
 use assay_model::verdict::{Interval, Verdict};
 use assay_model::why::{CountDifference, Difference, Event, PartDifference, Spending, Unnamed, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::words::count_of;
-use crate::{foreign, format, notes};
+use crate::{foreign, format, notes, words};
 
 /// Most events of a server that are told of one answer.
 const MOST_EVENTS: usize = 6;
@@ -74,6 +76,22 @@ pub struct Line {
     pub interval: String,
     /// What is done more often there.
     pub because: String,
+}
+
+/// The base and the other as people call them: by their names, and their stacks where both are one contender.
+pub(crate) fn sides(difference: &Difference) -> [String; 2] {
+    let Difference { base, contender, base_network, contender_network, .. } = difference;
+    let of = |name: &str, network: Option<Network>| match network.map(Network::stack) {
+        Some(Stack::Kernel) => format!("{name} on the kernel's stack"),
+        Some(Stack::User) => format!("{name} on the user-space stack"),
+        None => name.to_owned(),
+    };
+    [of(base, *base_network), of(contender, *contender_network)]
+}
+
+/// All differences of a cell: between contenders, then those of each to itself on the kernel's stack.
+pub(crate) fn differences(why: &Why) -> impl Iterator<Item = &Difference> {
+    why.differences.iter().chain(&why.stacks)
 }
 
 /// The parts that differ, then what is folded, then all together.
@@ -231,21 +249,26 @@ pub(crate) fn is_faithful(spending: &Spending) -> bool {
     !is_far(spending.sampled_share - 1.0) && !spending.watching.as_ref().is_some_and(is_too_much)
 }
 
-/// By which rules functions belong to parts, in every cell of a verdict.
-pub(crate) fn rules(why: &Why) -> String {
-    format!("Functions belong to parts by the rules of version {}.", why.rules_version)
+/// What the figures of every cell of a verdict rest on: the rules by which functions belong to parts, and the counters of energy.
+pub(crate) fn footing(record: &Record, why: &Why) -> String {
+    let rules = format!("Functions belong to parts by the rules of version {}.", why.rules_version);
+    match &record.energy {
+        Some(metering) => format!("{rules} {}", words::energy::footing(metering)),
+        None => rules,
+    }
 }
 
-/// Every cell's parts and differences as Markdown, and the rules that all of it goes by.
-pub(crate) fn markdown(verdict: &Verdict) -> String {
+/// Every cell's parts and differences as Markdown, and what all of it rests on.
+pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
     let cells = verdict.why.iter().map(markdown_cell);
-    cells.chain(verdict.why.first().map(|why| format!("\n{}\n", rules(why)))).collect()
+    let footing = verdict.why.first().map(|why| footing(record, why));
+    cells.chain(footing.map(|footing| format!("\n{}\n", foreign::markdown(&footing)))).collect()
 }
 
 fn markdown_cell(why: &Why) -> String {
     let mut out = format!("\n### {}\n\n", foreign::markdown(&title(&why.cell)));
     out += &markdown_parts(why);
-    why.differences.iter().for_each(|difference| out += &markdown_difference(difference));
+    differences(why).for_each(|difference| out += &markdown_difference(difference));
     for spending in &why.spendings {
         let name = foreign::markdown(&spending.contender);
         let (doing, grounds) = (foreign::markdown(&doing(spending)), foreign::markdown(&grounds(spending)));
@@ -268,7 +291,7 @@ fn markdown_parts(why: &Why) -> String {
 }
 
 fn markdown_difference(difference: &Difference) -> String {
-    let [base, contender] = [&difference.base, &difference.contender].map(|name| foreign::markdown(name));
+    let [base, contender] = sides(difference).map(|name| foreign::markdown(&name));
     let mut out = format!(
         "\n| {contender} less {base} | {base} | {contender} | difference | 95 % interval | because |\n"
     );

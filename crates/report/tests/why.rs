@@ -5,6 +5,8 @@
 mod profiled;
 mod support;
 
+use assay_model::contender::Kind;
+use assay_model::profiling::Profiling;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, explanation, render};
 use assay_report::text::width;
@@ -43,6 +45,25 @@ fn a_summary_has_bars_and_sentences_and_nothing_of_it_without_profiles() {
     let (plain, judged) = support::sample();
     assert_eq!(explanation(&plain, &judged, &style(80, false)), None);
     assert!(!render(&plain, &judged, &style(100, false)).contains("Where the time of an answer goes"));
+}
+
+/// The showdown looks once at each server; the cheapest may be the limit, which nobody asks about.
+#[test]
+fn a_single_look_is_a_sentence_on_the_cheapest_contender_and_bars_on_the_page() {
+    let (mut record, verdict) = sample();
+    record.experiment.profile = Profiling::Once;
+    let limit = record.contenders.iter_mut().find(|entry| entry.identity.name == "nginx").expect("nginx");
+    limit.identity.kind = Kind::Limit;
+    let told = words::sentences(&record, &verdict);
+    let looks: Vec<&String> = told.iter().filter(|said| said.contains("show --why")).collect();
+    let [one] = looks.as_slice() else { panic!("one sentence: {told:#?}") };
+    assert!(
+        one.contains(", gin spends ") && !told.iter().any(|said| said.contains("node spends ")),
+        "{told:#?}"
+    );
+    assert!(!render(&record, &verdict, &style(100, false)).contains("Where the time of an answer goes"));
+    let built = page::build(&[(&record, &verdict)]).expect("a page");
+    assert_eq!(built.runs[0].head.why[0].spendings.len(), 3);
 }
 
 #[test]

@@ -70,6 +70,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
         p99_ns: None,
         cpu_per_request_ns: None,
         price_per_million: None,
+        energy: None,
         server_busy_share: None,
         generator_busy_share: 0.0,
         memory_bytes: None,

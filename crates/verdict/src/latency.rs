@@ -17,6 +17,7 @@ use assay_stats::sequential::Settled;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
+use super::energy::energy_per_answer;
 use super::lag::{self, is_known};
 use super::measured::Measured;
 use super::objections::{answered_by_itself, broken_rules, errors, generator_objections};
@@ -76,6 +77,7 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
         share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered_per_second / capacity),
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
         quantiles: quantiles.collect(),
+        energy: energy_per_answer(evidence.record, sample),
         failed: sample.failed_of().0,
         checks,
         withheld,

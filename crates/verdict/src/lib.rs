@@ -22,6 +22,7 @@ mod cross_check;
 mod disturbed;
 mod duet;
 mod ending;
+mod energy;
 mod floor;
 mod headroom;
 mod hosts;
@@ -185,6 +186,12 @@ pub(crate) fn interval(of: assay_stats::Interval) -> Interval {
 /// An estimate of which nothing is known but itself.
 fn point(estimate: f64) -> Interval {
     Interval { estimate, low: estimate, high: estimate, confidence: 0.0 }
+}
+
+/// A mean over restarts with its interval; of a single one the figure alone.
+fn mean_over_restarts(values: &[f64], confidence: f64) -> Interval {
+    let alone = || point(values.iter().sum::<f64>() / values.len() as f64);
+    assay_stats::difference::mean_interval(values, confidence).map_or_else(|_| alone(), interval)
 }
 
 /// The median of what is there; `None` for nothing.

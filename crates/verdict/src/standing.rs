@@ -15,6 +15,7 @@ use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
 use assay_stats::robust::trimmed_mean;
 
+use super::energy::energy_per_answer;
 use super::limit::{self, Limit};
 use super::objections::{answered_by_itself, broken_rules, errors, generator_objections};
 use super::percentiles;
@@ -79,14 +80,11 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     checks.extend(at_limit(share_of_limit.as_ref()));
     let rounds_per_second = sample.rates_by_round();
     let rates: Vec<f64> = rounds_per_second.iter().copied().flatten().collect();
+    let typical = beside.tables.rate(beside.cell, &sample.entry.identity.name);
     let cpu_per_request_ns = median(&sample.cpu_per_answer());
     Standing {
         contender: sample.entry.identity.name.clone(),
-        throughput_per_second: rate_interval(
-            &rates,
-            beside.tables.rate(beside.cell, &sample.entry.identity.name),
-        )
-        .filter(|_| withheld.is_none()),
+        throughput_per_second: rate_interval(&rates, typical).filter(|_| withheld.is_none()),
         rounds_per_second,
         trimmed_mean_per_second: trimmed_mean(&rates)
             .ok()
@@ -98,6 +96,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         p99_ns: quantile(sample, 0.99),
         cpu_per_request_ns,
         price_per_million: price_of_a_million(record, cpu_per_request_ns.map(point)),
+        energy: energy_per_answer(record, sample),
         server_busy_share: median(&sample.server_busy()),
         generator_busy_share: median(&sample.generator_busy()).unwrap_or(0.0),
         memory_bytes: memory(sample),

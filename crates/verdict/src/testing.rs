@@ -81,6 +81,7 @@ fn window(per_second: f64) -> Measurement {
         duet: Vec::new(),
         idle_busy_share: None,
         server_seen_on: None,
+        energy: None,
         speed: None,
     }
 }
@@ -167,6 +168,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
         long_look: None,
+        energy: None,
     }
 }
 

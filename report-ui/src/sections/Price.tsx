@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { priceChart } from "../charts/price";
-import { bytes, duration, few, percent, rate } from "../format";
+import { bytes, duration, energy, few, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
@@ -20,6 +20,7 @@ interface Currency {
 const CURRENCIES: readonly Currency[] = [
   { title: "Processor time per request", note: "median over rounds", value: (s) => s.cpu_per_request_ns, format: duration },
   { title: "Memory", note: "when a window is over, median of the rounds", value: (s) => s.memory_bytes, format: bytes },
+  { title: "Energy per request", note: "of the whole machine, mean over rounds", value: (s) => s.energy?.whole_uj.estimate, format: energy },
   { title: "In the kernel", note: "share of that processor time", value: kernelShare, format: percent },
   { title: "System calls", note: "per request, median over rounds", value: (s) => s.price.system_calls, format: few },
   { title: "Context switches", note: "per request, given up or taken", value: switches, format: few },

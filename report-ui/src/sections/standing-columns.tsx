@@ -1,5 +1,5 @@
 /** The columns of the table of standings. */
-import { bytes, count, duration, rate, rateInterval, score } from "../format";
+import { bytes, count, duration, energy, rate, rateInterval, score } from "../format";
 import { Name } from "../parts/Name";
 import type { Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
@@ -29,7 +29,7 @@ export function standingColumns(report: Report, cell: Cell, comparison: Comparis
     { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–") },
     { head: "trimmed mean", cell: (s) => (s.trimmed_mean_per_second == null ? "–" : rate(s.trimmed_mean_per_second)), sort: (s) => s.trimmed_mean_per_second ?? null, only: cell.standings.some((s) => s.trimmed_mean_per_second != null) },
     { head: comparison.head, cell: (s) => comparison.of(s)?.text ?? "–", sort: (s) => comparison.of(s)?.sort ?? null, only: comparison.head !== "" },
-    ...figures(),
+    ...figures(cell.standings.some((s) => s.energy)),
     { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null), only: anyAsked },
     { head: "failed", cell: (s) => count(s.failed), sort: (s) => s.failed, only: anyFailed },
     { head: "limited by", text: true, cell: (s) => <span title={s.limit_evidence}>{LIMITED_BY[s.limited_by]}</span>, sort: (s) => s.limited_by },
@@ -37,7 +37,7 @@ export function standingColumns(report: Report, cell: Cell, comparison: Comparis
   return all.filter((column) => column.only !== false);
 }
 
-function figures(): Column<Standing>[] {
+function figures(anyEnergy: boolean): (Column<Standing> & { only?: boolean })[] {
   const figure = (head: string, value: (s: Standing) => number | null, format: (value: number) => string): Column<Standing> => ({
     head,
     sort: value,
@@ -50,6 +50,7 @@ function figures(): Column<Standing>[] {
     figure("p50", (s) => s.p50_ns?.estimate ?? null, duration),
     figure("p99", (s) => s.p99_ns?.estimate ?? null, duration),
     figure("cpu/req", (s) => s.cpu_per_request_ns ?? null, duration),
+    { ...figure("energy/req", (s) => s.energy?.whole_uj.estimate ?? null, energy), only: anyEnergy },
     figure("memory", (s) => s.memory_bytes ?? null, bytes),
     figure("start-up", (s) => s.startup_ns ?? null, duration),
   ];

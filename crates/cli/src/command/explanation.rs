@@ -23,7 +23,7 @@ fn unexplained(record: &Record) -> Failure {
     let refused = runs.flat_map(|run| &run.profiles).flat_map(|profile| &profile.refused);
     let reasons: BTreeSet<&str> = refused.map(|refused| refused.why.as_str()).collect();
     let told = reasons.into_iter().collect::<Vec<_>>().join("; ");
-    match (told.is_empty(), record.experiment.profile) {
+    match (told.is_empty(), !record.experiment.profile.is_never()) {
         (false, _) => Failure::Machine(format!("run {}: nobody could be profiled: {told}", record.id)),
         (true, true) => Failure::Unmeasured {
             exit: Exit::ContenderFailed,

@@ -16,6 +16,7 @@ mod designs;
 mod destination;
 mod doctor;
 mod ending;
+mod energy;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod exec;
 mod fleet;

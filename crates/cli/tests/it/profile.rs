@@ -4,19 +4,47 @@ use assay_model::part::Part;
 use assay_model::profile::{Facet, Owner, Profile};
 use assay_skip::skip;
 
-use crate::support::{Lab, has};
+use crate::support::{Lab, has, stdout};
 
 /// One life of each, profiled.
 const EXPERIMENT: &str = "name = \"profiled\"\ncontenders = [\"nginx\"]\nrounds = 1\nwarmup_s = 0.05\nwindow_s = 0.1\naa = false\n\
     long_look = false\nprofile = true\n[[measure]]\nworkload = \"hello\"\nconnections = [4]\n";
 /// nginx at the port that it is told.
-const NGINX: &str = r#"cat > "$SCRATCH/nginx.conf" <<EOF
+pub(crate) const NGINX: &str = r#"cat > "$SCRATCH/nginx.conf" <<EOF
 daemon off; worker_processes 1; pid $SCRATCH/pid; events { worker_connections 64; }
 http { access_log off; client_body_temp_path $SCRATCH/b; proxy_temp_path $SCRATCH/p; fastcgi_temp_path $SCRATCH/f;
 uwsgi_temp_path $SCRATCH/u; scgi_temp_path $SCRATCH/s; keepalive_requests 1000000;
 server { listen $PORT; location / { return 200 hello; } } }
 EOF
 exec nginx -e stderr -c "$SCRATCH/nginx.conf""#;
+
+/// Two rounds over three cells, profiled once.
+const ONCE: &str = "name = \"once\"\ncontenders = [\"good\"]\nrounds = 2\nwarmup_s = 0.05\nwindow_s = 0.1\naa = false\n\
+    long_look = false\nprofile = \"once\"\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 2, 4]\n";
+
+#[test]
+fn once_is_in_the_last_round_in_one_cell_and_a_sentence_on_the_terminal() {
+    let lab = Lab::new();
+    lab.write("experiments/once.toml", ONCE);
+    lab.good("good");
+    let told = lab.assay(&["run", "--no-check", "-e", "once"]).assert().code(0);
+    let record = lab.record();
+    let [first, last] = record.rounds.as_slice() else { panic!("two rounds: {:?}", record.rounds) };
+    assert!(first.runs.iter().all(|run| run.profiles.is_empty()), "{first:?}");
+    assert!(!last.runs.is_empty(), "{last:?}");
+    for run in &last.runs {
+        let [profile] = run.profiles.as_slice() else { panic!("{}: {:?}", run.contender, run.profiles) };
+        assert_eq!((profile.cell.connections, &profile.traced), (2, &None), "{}", run.contender);
+        if let Some(refused) = profile.refused.iter().find(|refused| refused.what == Facet::Samples) {
+            return skip("root", &refused.why);
+        }
+    }
+    let told = stdout(&told);
+    assert_eq!(told.matches("show --why").count(), 1, "one sentence: {told}");
+    assert!(!told.contains("Where the time of an answer goes"), "bars are for the page: {told}");
+    let why = stdout(&lab.assay(&["show", "--why"]).assert().code(0));
+    assert!(why.contains("Where the time of an answer goes: hello, 2 connections"), "{why}");
+}
 
 #[test]
 fn the_time_of_nginx_goes_to_the_kernel_and_to_itself() {

@@ -1,10 +1,14 @@
 //! `assay why`: where the time of real servers goes, told when it was measured and told again.
 
+use assay_model::part::Part;
+use assay_model::profiling::Profiling;
 use assay_model::record::Record;
+use assay_model::why::Why;
 use assay_skip::skip;
 use predicates::str::contains;
 
-use crate::support::{Lab, server_runs, stderr, stdout};
+use crate::profile::NGINX;
+use crate::support::{Lab, has, preload_library, server_runs, stderr, stdout};
 
 /// A rate at which servers and generator use little of a CPU, so that the test takes time and not work.
 const ASKED: [&str; 13] =
@@ -26,6 +30,7 @@ fn two_servers_are_profiled_and_explained() {
         "{explained}"
     );
     assert!(explained.contains(" of CPU time on an answer: "), "{explained}");
+    assert!(explained.contains("Energy is "), "told, or why not: {explained}");
     assert!(explained.contains("one less other") || explained.contains("other less one"), "{explained}");
     let record = lab.record();
     for run in server_runs(&record) {
@@ -46,9 +51,41 @@ fn two_servers_are_profiled_and_explained() {
         .stderr(contains("has no profiles; `assay why` makes them"));
 }
 
+/// nginx does little but answer, so the stack is most of what it takes.
+#[test]
+fn what_the_stack_saves_is_told_of_a_server_on_both() {
+    let Some(library) = preload_library() else { return };
+    if !has("nginx") {
+        return;
+    }
+    let lab = Lab::new();
+    // The ring is its user's alone, and workers of root's would be somebody else's.
+    lab.script("nginx", &NGINX.replace("daemon off;", "daemon off; user root;"));
+    let load = ["-c", "4", "-r", "max", "-d", "200ms", "--rounds", "2", "--warmup", "0s"];
+    let asked = [&["why", "nginx", "-s", "kernel,user"][..], &load].concat();
+    let told = lab.assay(&asked).env("ASSAY_PRELOAD", &library).assert();
+    if told.get_output().status.code() == Some(4) {
+        return skip("root", stderr(&told));
+    }
+    let explained = stdout(&told);
+    let heading = "nginx on the user-space stack less nginx on the kernel's stack";
+    assert!(explained.contains(heading), "{explained}{}", stderr(&told));
+    let verdict = assay_verdict::judge(&lab.record()).expect("a verdict");
+    let [kernel, user] = verdict.why.as_slice() else { panic!("two cells: {explained}") };
+    let share = |why: &Why, part: Part| {
+        let spending = why.spendings.iter().find(|of| of.contender == "nginx").expect("profiled");
+        let of = spending.parts.iter().find(|of| of.part == part);
+        of.map_or(0.0, |of| of.ns.estimate) / spending.cpu_ns.estimate
+    };
+    assert!(share(kernel, Part::Sockets) > 0.0, "{explained}");
+    // Our own TCP is known by its names, and is no code of nginx.
+    let of_stack = [Part::Receive, Part::Send, Part::Network, Part::Sockets].map(|part| share(user, part));
+    assert!(of_stack.iter().sum::<f64>() > 0.2, "{explained}");
+}
+
 /// A run of which nobody was profiled: this one without its profiles.
 fn without_profiles(lab: &Lab, mut record: Record) -> String {
-    record.experiment.profile = false;
+    record.experiment.profile = Profiling::Never;
     record.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.profiles.clear());
     lab.write("plain/record.json", &serde_json::to_string(&record).expect("JSON"));
     lab.path("plain/record.json").display().to_string()

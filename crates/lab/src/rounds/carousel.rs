@@ -199,9 +199,11 @@ impl Rotations<'_> {
         })?;
         let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
-        let (speed, taken) = (seen.speed.clone(), seen.taken(&ongoing.server_run, &load));
+        let (speed, energy) = (seen.speed.clone(), seen.energy);
+        let taken = seen.taken(&ongoing.server_run, &load);
         ongoing.loaded += load.settle_ns + load.window_ns;
-        rider.turns.push(Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, speed, taken });
+        let turn = Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, energy, speed, taken };
+        rider.turns.push(turn);
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod carousel;
 mod control;
 mod duet;
+mod energy;
 mod ensemble;
 mod event;
 mod generators;
@@ -31,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use assay_host::energy::Counters;
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
 use assay_model::lab::GeneratorHost;
@@ -110,6 +112,8 @@ struct Runner<'a> {
     commands: Commands,
     /// Takes the machine's speed beside each window.
     probe: Probe,
+    /// Counts the machine's energy, where anything does.
+    energy: Option<Counters>,
     /// When the first round began.
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
@@ -187,6 +191,7 @@ impl<'a> Runner<'a> {
             database: None,
             commands: Commands::new(plan.before.as_deref()),
             probe: Probe::new(&plan.isolation.server.union(&plan.isolation.generator), Work::default()),
+            energy: None,
             began: Instant::now(),
             asking: Duration::ZERO,
             failures: BTreeMap::new(),
@@ -233,6 +238,7 @@ impl<'a> Runner<'a> {
 
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
+        self.meter_energy();
         self.open_pacing();
         while self.obstacle().is_none() {
             let index = self.rounds_done();
@@ -440,5 +446,6 @@ fn empty_record(
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),
         long_look: None,
+        energy: None,
     }
 }

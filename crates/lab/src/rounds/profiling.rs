@@ -11,28 +11,30 @@ use assay_verdict::Times;
 use assay_verdict::rates::rate_for;
 
 use super::event::Event;
-use super::server_run::{OngoingRun, Order};
+use super::server_run::{OngoingRun, Order, ServerRun};
 use super::telling::Telling;
 use crate::log;
-use crate::schedule::{SAMPLED_S, TRACED_S};
+use crate::schedule::{Slices, profiled};
 
 impl OngoingRun<'_> {
     /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
     pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
         let roots = self.server.first_processes();
         let is_control = self.server_run.entry.control_of.is_some();
-        if !self.server_run.plan.experiment.profile || is_control || roots.is_empty() {
+        let ServerRun { plan, cells, is_last, .. } = &self.server_run;
+        let Some((slices, cells)) = profiled(&plan.experiment, cells, *is_last) else { return Ok(()) };
+        if is_control || roots.is_empty() {
             return Ok(());
         }
         // A server that ran already is where it is, not where others are put.
         let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
         let target = Target { roots, cpus };
-        for cell in self.server_run.cells.clone() {
+        for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
             if self.server_run.stop.soon() {
                 return Err(None);
             }
-            self.profile_at(&cell, arrival, &target, telling)?;
+            self.profile_at(&cell, arrival, slices, &target, telling)?;
         }
         Ok(())
     }
@@ -50,6 +52,7 @@ impl OngoingRun<'_> {
         &mut self,
         cell: &Cell,
         arrival: Arrival,
+        slices: Slices,
         target: &Target,
         telling: &Telling<'_>,
     ) -> Result<(), Option<NotRun>> {
@@ -57,14 +60,10 @@ impl OngoingRun<'_> {
         let contender = &self.server_run.subject.identity.name;
         telling.notice(&Event::Profiling { contender, cell });
         let offset_ns = self.age().offset_ns;
-        let (sampled, mut refused) = self.sampled(cell, &arrival, target)?;
-        let traced = match self.traced(cell, &arrival, target)? {
-            Ok(traced) => Some(traced),
-            Err(why) => {
-                refused.push(why);
-                None
-            }
-        };
+        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, target)?;
+        let followed =
+            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, target)).transpose()?;
+        let traced = followed.and_then(|traced| traced.map_err(|why| refused.push(why)).ok());
         let profile = Profile { cell: cell.clone(), arrival, offset_ns, sampled, traced, refused };
         log::profiled(&self.server_run.subject.identity.name, &profile);
         self.run.profiles.push(profile);
@@ -75,10 +74,11 @@ impl OngoingRun<'_> {
         &mut self,
         cell: &Cell,
         arrival: &Arrival,
+        length_s: f64,
         target: &Target,
     ) -> Result<(Sampled, Vec<Refused>), Option<NotRun>> {
         let sampling = Sampling::start(target.clone());
-        let loaded = self.slice(cell, arrival, SAMPLED_S);
+        let loaded = self.slice(cell, arrival, length_s);
         // Ended also when the load failed, so that nothing goes on behind the run's back.
         let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
         let load = loaded?;
@@ -91,13 +91,14 @@ impl OngoingRun<'_> {
         &mut self,
         cell: &Cell,
         arrival: &Arrival,
+        length_s: f64,
         target: &Target,
     ) -> Result<Result<Traced, Refused>, Option<NotRun>> {
         let tracing = match Tracing::start(target.clone()) {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
         };
-        let loaded = self.slice(cell, arrival, TRACED_S);
+        let loaded = self.slice(cell, arrival, length_s);
         let seen = tracing.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
         let load = loaded?;
         Ok(seen.map(|traced| Traced { loaded_ns: length_of(&load), ..traced }))

@@ -271,6 +271,8 @@ impl Runner<'_> {
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
+            energy: self.energy.as_ref(),
+            is_last: round + 1 >= self.rounds_expected(),
             record: &self.record,
             entry: &self.record.contenders[part.subject],
             subject,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
+use assay_host::energy::Counters;
 use assay_host::probe::Probe;
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
@@ -49,6 +50,10 @@ pub(crate) struct ServerRun<'a> {
     pub generator_cpus: &'a CpuSet,
     /// Takes the speed of the CPUs of both sides.
     pub probe: &'a Probe,
+    /// What counts the machine's energy, where anything does.
+    pub energy: Option<&'a Counters>,
+    /// Whether there is no further round, as far as is known.
+    pub is_last: bool,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// What the record says of who lives.

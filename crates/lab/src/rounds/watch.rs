@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_host::census::{Census, Spent};
 use assay_host::cgroup::{self, Throttling};
+use assay_host::energy;
 use assay_host::memory::proportional;
 use assay_host::sampler::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
@@ -11,6 +12,7 @@ use assay_host::window::Window;
 use assay_link::Meter;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
+use assay_model::energy::Energy;
 use assay_model::evidence::Evidence;
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
@@ -38,6 +40,7 @@ pub(super) struct Watch {
     counted: StackCounts,
     quotas: Quotas,
     speed: Vec<CpuSpeed>,
+    energy: Option<energy::Look>,
 }
 
 /// What was done since then.
@@ -59,6 +62,8 @@ pub(super) struct Seen {
     processes: Vec<u32>,
     /// Where the busy threads of a server that ran already were seen.
     seen_on: Option<CpuSet>,
+    /// What the machine took, where that is counted.
+    pub(super) energy: Option<Energy>,
     /// How fast the machine was before and after; of the latest span only.
     pub(super) speed: Option<WindowSpeed>,
 }
@@ -103,11 +108,15 @@ impl Watch {
             system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
             quotas: Quotas::of(server.pid()),
+            // As late as can be, so that little else is in it.
+            energy: server_run.energy.and_then(energy::Counters::look),
         }
     }
 
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
+        let counters = server_run.energy;
+        let energy = counters.and_then(|of| of.between(self.energy.as_ref()?, &of.look()?));
         let (system, counts) = (look(server), server.stack_counts());
         let (is_turn, roots) = (self.closely.is_none(), server.first_processes());
         let census = if is_turn { self.census.again(&roots) } else { Census::take() };
@@ -135,6 +144,7 @@ impl Watch {
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
             throttled: self.quotas.finish(),
+            energy,
             speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
         match window {
@@ -239,6 +249,7 @@ impl Seen {
             throttled: [0, 1].map(|who| Some(self.throttled[who]?.then(later.throttled[who]?))),
             processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
+            energy: self.energy.zip(later.energy).map(|(a, b)| a.then(&b)),
             speed: later.speed.clone(),
         }
     }
@@ -311,6 +322,7 @@ impl Seen {
             duet: Vec::new(),
             idle_busy_share: None,
             server_seen_on: self.seen_on.map(|cpus| cpus.to_string()),
+            energy: self.energy,
             speed: self.speed,
         }
     }

@@ -84,6 +84,7 @@ pub fn import(
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
         rounds: vec![Round { index: 0, runs: runs(&results, &tables, began) }],
         long_look: None,
+        energy: None,
     };
     folder.save(&record)?;
     folder.clear_work();
@@ -347,6 +348,7 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         duet: Vec::new(),
         idle_busy_share: None,
         server_seen_on: None,
+        energy: None,
         speed: None,
     }
 }

@@ -6,7 +6,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdic
 use crate::standings::COLUMNS;
 use crate::{foreign, notes, words};
 
-const HEAD: [&str; 44] = [
+const HEAD: [&str; 48] = [
     "run",
     "started_at",
     "imported_from",
@@ -42,6 +42,10 @@ const HEAD: [&str; 44] = [
     "cpu_per_request_ns",
     "price_per_million",
     "currency",
+    "energy_per_request_uj",
+    "energy_per_request_low_uj",
+    "energy_per_request_high_uj",
+    "idle_energy_per_request_uj",
     "memory_bytes",
     "startup_ns",
     "rules_kept",
@@ -92,6 +96,9 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     row.put("response_p50_ns", quantile(0.5).map(|of| of.estimate));
     row.interval("response_p99", "_ns", quantile(0.99));
     row.put("response_p999_ns", quantile(0.999).map(|of| of.estimate));
+    let energy = standing.energy.filter(|_| standing.withheld.is_none());
+    row.interval("energy_per_request", "_uj", energy.map(|of| of.whole_uj));
+    row.put("idle_energy_per_request_uj", energy.and_then(|of| of.idle_uj));
     row.put("failed", Some(standing.failed));
     row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
     row.text("withheld", &standing.withheld.as_ref().map(words::withheld).unwrap_or_default());

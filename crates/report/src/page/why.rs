@@ -2,11 +2,12 @@
 
 use assay_model::experiment::Cell;
 use assay_model::part::Part;
+use assay_model::record::Record;
 use assay_model::why::{Spending, Why};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::why::{Line, doing, grounds, is_faithful, lines, part_name, parts, rules};
+use crate::why::{Line, differences, doing, footing, grounds, is_faithful, lines, part_name, parts, sides};
 use crate::words::why::of_cell;
 
 /// The last part, in their order, that the kernel alone spends.
@@ -24,11 +25,11 @@ pub struct Explained {
     pub parts: Vec<PartName>,
     /// Every contender, the one that spends least on an answer first.
     pub spendings: Vec<Spending>,
-    /// Every other contender against the first, part by part.
+    /// Every other contender against the first, part by part, and each on the user-space stack against itself on the kernel's.
     pub compared: Vec<Compared>,
     /// What the figures of each contender rest on.
     pub grounds: Vec<Grounds>,
-    /// By which rules functions belong to parts.
+    /// By which rules functions belong to parts, and which counters tell energy.
     pub rules: String,
 }
 
@@ -69,7 +70,7 @@ pub struct Grounds {
 
 impl Explained {
     /// The page's data of a cell.
-    pub(super) fn of(why: &Why) -> Self {
+    pub(super) fn of(record: &Record, why: &Why) -> Self {
         let mut all = parts(why);
         all.sort();
         let name = |part: Part| PartName {
@@ -77,10 +78,9 @@ impl Explained {
             name: part_name(part).to_owned(),
             is_kernel: part <= LAST_OF_KERNEL,
         };
-        let compared = why.differences.iter().map(|difference| Compared {
-            base: difference.base.clone(),
-            contender: difference.contender.clone(),
-            lines: lines(difference),
+        let compared = differences(why).map(|difference| {
+            let [base, contender] = sides(difference);
+            Compared { base, contender, lines: lines(difference) }
         });
         let rests = |spending: &Spending| Grounds {
             contender: spending.contender.clone(),
@@ -95,7 +95,7 @@ impl Explained {
             spendings: why.spendings.clone(),
             compared: compared.collect(),
             grounds: why.spendings.iter().map(rests).collect(),
-            rules: rules(why),
+            rules: footing(record, why),
         }
     }
 }

@@ -32,11 +32,11 @@ pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
     page.line(&[]);
 }
 
-/// Every cell for whoever asks why, and the rules that all of it goes by.
+/// Every cell for whoever asks why, and what all of it rests on.
 pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
     cells.iter().for_each(|why| explained_cell(page, record, why));
     if let Some(why) = cells.first() {
-        paragraph(page, &why::rules(why), FAINT);
+        paragraph(page, &why::footing(record, why), FAINT);
         page.line(&[]);
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
 /// One cell: bars, differences, sentences, and what all of it rests on.
 fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
     bars(page, record, why);
-    why.differences.iter().for_each(|of| difference(page, record, of));
+    why::differences(why).for_each(|of| difference(page, record, of));
     for sentence in words::why::of_cell(why) {
         paragraph(page, &sentence, HEADING);
     }
@@ -61,19 +61,20 @@ fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
 /// The parts that differ.
 fn difference(page: &mut Page, record: &Record, difference: &Difference) {
     let lines = why::lines(difference);
+    let [base, contender] = why::sides(difference);
     let column = |head: &str, drop, text: fn(&Line) -> &str| {
         let head = elide(&page.spell(head), NAME_WIDTH, page.ellipsis());
         Column::new(head, drop, lines.iter().map(|line| page.spell(text(line))).collect())
     };
     let columns = vec![
-        column(&difference.base, 2, |line| &line.base),
-        column(&difference.contender, 2, |line| &line.contender),
+        column(&base, 2, |line| &line.base),
+        column(&contender, 2, |line| &line.contender),
         column("difference", 0, |line| &line.difference),
         column("95 % interval", 1, |line| &line.interval),
         column("for each answer", 3, |line| &line.because),
     ];
     let rows: Vec<Row<'_>> = lines.iter().map(|line| Row { contender: &line.name, withheld: None }).collect();
-    table(page, record, &format!("{} less {}", difference.contender, difference.base), &rows, columns);
+    table(page, record, &format!("{contender} less {base}"), &rows, columns);
 }
 
 /// The letters of all parts that anybody has, with their names.

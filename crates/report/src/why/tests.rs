@@ -12,6 +12,7 @@ pub(crate) fn spending(parts: &[(Part, f64)]) -> Spending {
         unwatched_cpu_ns: None,
         watching: None,
         price_per_million: None,
+        energy: None,
         unseen_ns: 0.0,
         others_share: 0.0,
         sampled_share: 1.0,
@@ -93,6 +94,8 @@ fn a_single_part_that_is_folded_is_one_other() {
     let difference = Difference {
         base: "a".to_owned(),
         contender: "b".to_owned(),
+        base_network: None,
+        contender_network: None,
         restarts: 5,
         base_ns: 3_000.0,
         contender_ns: 5_000.0,

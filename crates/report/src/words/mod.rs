@@ -1,6 +1,7 @@
 //! The verdict in sentences. A number reads here as it reads in the tables: all of them are written by [`format`](crate::format).
 
 mod cost;
+pub(crate) mod energy;
 mod evidence;
 mod imported;
 mod latency;
@@ -51,7 +52,7 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
     sentences.extend(besides);
-    sentences.extend(why::sentences(&verdict.why));
+    sentences.extend(why::sentences(record, &verdict.why));
     sentences.extend(standings::missing(record, &verdict.cells, &verdict.trust));
     sentences
 }

@@ -4,22 +4,35 @@ mod causes;
 
 use assay_model::experiment::Cell;
 use assay_model::part::Part;
+use assay_model::profiling::Profiling;
+use assay_model::record::Record;
 use assay_model::verdict::Interval;
 use assay_model::why::{Difference, PartDifference, Spending, Why};
 
+use super::energy;
 use super::phrases::all_of;
 use crate::format;
-use crate::notes::load_in_words;
-use crate::why::{because, part_name};
+use crate::notes::{is_limit, load_in_words};
+use crate::why::{because, differences, part_name, sides};
 
 /// Most parts that one sentence names: whoever wants all reads the table.
 const MOST_PARTS: usize = 4;
 /// Share of what an answer costs from which a part of one server is named.
 const NOTEWORTHY: f64 = 0.05;
 
-/// The sentences of every cell.
-pub(super) fn sentences(all: &[Why]) -> Vec<String> {
-    all.iter().flat_map(of_cell).collect()
+/// The sentences of every cell; where servers were profiled once and by the way, one for all.
+pub(super) fn sentences(record: &Record, all: &[Why]) -> Vec<String> {
+    match record.experiment.profile {
+        Profiling::Once => all.iter().filter_map(|why| briefly(record, why)).take(1).collect(),
+        _ => all.iter().flat_map(of_cell).collect(),
+    }
+}
+
+/// On what the cheapest contender spends its time, and where the others' is told. The limit is none.
+fn briefly(record: &Record, why: &Why) -> Option<String> {
+    let cheapest = why.spendings.iter().find(|of| !is_limit(record, &of.contender));
+    let spends = spends(cheapest.or(why.spendings.first())?, &place(&why.cell));
+    Some(format!("{spends} `assay show --why` tells it of all."))
 }
 
 /// What is said of one cell.
@@ -27,8 +40,11 @@ pub(crate) fn of_cell(why: &Why) -> Vec<String> {
     let place = place(&why.cell);
     let mut told: Vec<String> =
         why.spendings.first().map(|spending| spends(spending, &place)).into_iter().collect();
-    told.extend(why.differences.iter().map(|difference| differs(difference, &place)));
+    told.extend(differences(why).map(|difference| differs(difference, &place)));
     told.extend(why.spendings.iter().filter_map(|spending| costs(spending, &place)));
+    told.extend(why.spendings.iter().filter_map(|spending| {
+        Some(energy::sentence(&spending.contender, spending.energy.as_ref()?, &place))
+    }));
     told.extend(causes::sentences(&why.spendings, &place));
     let compared = |spending: &&Spending| why.differences.iter().any(|of| of.contender == spending.contender);
     let alone: Vec<String> = (why.spendings.iter().skip(1))
@@ -37,7 +53,7 @@ pub(crate) fn of_cell(why: &Why) -> Vec<String> {
         .collect();
     if !alone.is_empty() {
         told.push(format!(
-            "{}: profiled in too few restarts to be compared; give --rounds 2 or more.",
+            "{}: profiled in too few restarts to be compared; `assay why` profiles five of each.",
             all_of(&alone)
         ));
     }
@@ -63,7 +79,7 @@ fn costs(Spending { contender, price_per_million, .. }: &Spending, place: &str) 
 
 /// Where one server spends more than another, or less.
 fn differs(difference: &Difference, place: &str) -> String {
-    let Difference { base, contender, total_ns, .. } = difference;
+    let ([base, contender], total_ns) = (sides(difference), &difference.total_ns);
     let [size, way, interval] = sized(total_ns);
     let named: Vec<String> = difference.parts.iter().take(MOST_PARTS).map(part).collect();
     let head = match total_ns.excludes_zero() {

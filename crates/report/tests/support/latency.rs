@@ -26,6 +26,7 @@ pub(crate) fn latency() -> Vec<LatencyVerdict> {
             quantile(0.9, 0.21),
             quantile(0.99, 0.34 * slowness.powi(20)),
         ],
+        energy: None,
         failed: 0,
         checks: Vec::new(),
         withheld: (name == "gin")

@@ -90,6 +90,7 @@ fn record() -> Record {
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         long_look: None,
+        energy: None,
         elapsed_ns: Nanos(clock),
     }
 }
@@ -289,6 +290,7 @@ fn measurement(
             ..Machine::default()
         },
         server_seen_on: None,
+        energy: None,
         speed: None,
         cell,
         offset_ns,

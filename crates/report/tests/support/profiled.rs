@@ -7,6 +7,7 @@ use assay_model::load::Arrival;
 use assay_model::profile::{
     Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack, SystemCall, Traced, Wait,
 };
+use assay_model::profiling::Profiling;
 use assay_model::record::{Record, Run};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -67,7 +68,7 @@ pub(crate) fn profiled(
     (mut record, mut verdict): (Record, Verdict),
 ) -> Result<(Record, Verdict), Box<dyn Error>> {
     record.id = format!("{}-profiled", record.id);
-    record.experiment.profile = true;
+    record.experiment.profile = Profiling::Always;
     let cells = record.experiment.cells();
     let cell = cells.get(1).ok_or("three levels")?;
     for (round, run) in

@@ -60,6 +60,15 @@ pub fn own_function(callers: &[Frame]) -> Option<String> {
     own.or_else(|| callers.iter().find_map(symbol))
 }
 
+/// The function of the program that takes a lock, where these calls led to waiting for one that parks its threads; that of the lock
+/// itself where nothing is known of who called it.
+pub fn function_that_locks(callers: &[Frame]) -> Option<String> {
+    let locks =
+        |frame: &Frame| frame.symbol.as_deref().is_some_and(|symbol| RULES.lock.part_of(symbol).is_some());
+    let outermost = callers.iter().rposition(locks)?;
+    own_function(&callers[outermost + 1..]).or_else(|| callers[outermost].symbol.clone())
+}
+
 /// What the rules say of a function.
 #[derive(Clone, Copy, Debug)]
 struct Named {

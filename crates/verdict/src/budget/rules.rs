@@ -37,6 +37,8 @@ pub(super) struct Rules {
     pub(super) function: Patterns,
     /// Files of innermost functions.
     pub(super) module: Patterns,
+    /// Functions that take a lock that parks its threads.
+    pub(super) lock: Patterns,
 }
 
 /// The file as it is written.
@@ -49,6 +51,8 @@ struct Written {
     within: Vec<Rule>,
     function: Vec<Rule>,
     module: Vec<Rule>,
+    #[serde(default)]
+    lock: Vec<Rule>,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +69,7 @@ impl Rules {
     /// # Errors
     /// When the file is not well formed, or a pattern stands in two parts.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let Written { version, kernel, thread, within, function, module } =
+        let Written { version, kernel, thread, within, function, module, lock } =
             toml::from_str(text).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
@@ -74,6 +78,7 @@ impl Rules {
             within: Patterns::of(within)?,
             function: Patterns::of(function)?,
             module: Patterns::of(module)?,
+            lock: Patterns::of(lock)?,
         })
     }
 }

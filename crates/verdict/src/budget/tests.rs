@@ -185,6 +185,18 @@ fn a_programs_own_code_is_divided_by_function_and_file() {
 }
 
 #[test]
+fn tcp_in_user_space_has_the_parts_of_the_kernels() {
+    let of = |symbol: &str| part("nginx", vec![native(symbol, "libassay_preload.so")]);
+    assert_eq!(of("assay_tcp::connection::arrive::arrive"), Part::Receive);
+    assert_eq!(of("assay_tcp::connection::depart::depart"), Part::Send);
+    assert_eq!(of("<assay_wire::ring::sending::Sender as assay_wire::parts::Tx>::send"), Part::Network);
+    assert_eq!(of("assay_preload::core::calls::recv"), Part::Sockets);
+    assert_eq!(of("<assay_tcp::engine::UserEngine<W> as assay_engine::Engine>::poll"), Part::Sockets);
+    assert_eq!(of("hashbrown::raw::RawTable<T,A>::find"), Part::Sockets, "what it uses is in its file");
+    assert_eq!(of("memcpy"), Part::Libc);
+}
+
+#[test]
 fn code_of_a_runtimes_making_is_the_programs_or_the_runtimes() {
     let jit = |symbol: &str| part("node", vec![frame(FrameKind::Jit, Some(symbol), None)]);
     assert_eq!(jit("JS:*handle /srv/server.js:4:1"), Part::Jit);

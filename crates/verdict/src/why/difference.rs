@@ -47,6 +47,8 @@ pub(super) fn difference(base: Side<'_>, other: Side<'_>) -> Option<Difference> 
     Some(Difference {
         base: base.name.to_owned(),
         contender: other.name.to_owned(),
+        base_network: None,
+        contender_network: None,
         restarts: u32::try_from(pairs.len()).unwrap_or(u32::MAX),
         base_ns,
         contender_ns,

@@ -4,13 +4,15 @@
 //! Buzen, *The Operational Analysis of Queueing Network Models*, ACM Computing Surveys 10(3), 1978). So the one sort of cause or the
 //! other stands first, and within each the one that accounts for most.
 
+use std::collections::BTreeMap;
+
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
-use assay_model::profile::{Lock, Owner, Profile, Sampled, SystemCall, Traced};
+use assay_model::profile::{Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced};
 
 use super::events::{RECEIVING, SENDING};
 use crate::SERVER_SATURATED;
-use crate::budget::{own_function, samples_by_part};
+use crate::budget::{function_that_locks, own_function, samples_by_part};
 use crate::limit::THREAD_SATURATED;
 
 /// How long Linux delays an acknowledgement at least, in nanoseconds: `TCP_DELACK_MIN`, HZ / 25.
@@ -120,20 +122,57 @@ fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
     is_full.then_some((Cause::AcceptQueue { overflows, connections }, share))
 }
 
+/// Waits for one lock.
+struct Contended {
+    address: Option<u64>,
+    function: Option<String>,
+    waits: u64,
+    threads: u32,
+    time_ns: u64,
+}
+
 /// The lock for which its threads waited longest, where they do little else.
 fn lock(traced: &Traced) -> Option<(Cause, f64)> {
-    let lock = traced.locks.iter().max_by_key(|lock| lock.time_ns)?;
-    let time = traced.loaded_ns.0 as f64 * f64::from(lock.threads);
-    let share = (lock.time_ns.0 as f64 / time.max(1.0)).min(1.0);
-    let Lock { address, waits, threads, time_ns, .. } = lock;
-    let cause = Cause::Lock {
-        address: *address,
-        function: own_function(&lock.callers),
-        waits: per(*waits, traced.answers),
-        wait_ns: per(time_ns.0, traced.answers),
+    let by_word = traced.locks.iter().map(|Lock { address, waits, threads, time_ns, callers }| Contended {
+        address: Some(*address),
+        function: own_function(callers),
+        waits: *waits,
         threads: *threads,
+        time_ns: time_ns.0,
+    });
+    let lock = by_word.chain(parking(traced)).max_by_key(|lock| lock.time_ns)?;
+    let time = traced.loaded_ns.0 as f64 * f64::from(lock.threads);
+    let share = (lock.time_ns as f64 / time.max(1.0)).min(1.0);
+    let Contended { address, function, waits, threads, time_ns } = lock;
+    let cause = Cause::Lock {
+        address,
+        function,
+        waits: per(waits, traced.answers),
+        wait_ns: per(time_ns, traced.answers),
+        threads,
     };
     (time > 0.0 && share >= LEAST_WAITING).then_some((cause, share))
+}
+
+/// Locks that park their threads, known by the function that takes them: those that one function of the program takes are told as one,
+/// because nothing else tells them apart.
+fn parking(traced: &Traced) -> Vec<Contended> {
+    let mut locks: BTreeMap<String, Contended> = BTreeMap::new();
+    for Parked { waits, threads, time_ns, callers } in &traced.parked {
+        let Some(function) = function_that_locks(callers) else { continue };
+        let lock = locks.entry(function.clone()).or_insert_with(|| Contended {
+            address: None,
+            function: Some(function),
+            waits: 0,
+            threads: 0,
+            time_ns: 0,
+        });
+        lock.waits += waits;
+        // The same threads may have come by several ways.
+        lock.threads = lock.threads.max(*threads);
+        lock.time_ns += time_ns.0;
+    }
+    locks.into_values().collect()
 }
 
 fn disk(traced: &Traced) -> Option<(Cause, f64)> {

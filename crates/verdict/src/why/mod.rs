@@ -15,13 +15,15 @@ use std::collections::BTreeMap;
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::evidence::Busiest;
 use assay_model::experiment::Cell;
+use assay_model::network::Stack;
 use assay_model::part::Part;
 use assay_model::profile::{Owner, Profile, Sampled, Traced};
 use assay_model::record::Run;
 use assay_model::usage::Usage;
-use assay_model::why::{Event, Spending, Why};
+use assay_model::why::{Difference, Event, Spending, Why};
 
 use crate::budget::{rules_version, samples_by_part};
+use crate::energy::energy_per_answer;
 use crate::limit::full_link;
 use crate::price::price_of_a_million;
 use crate::sample::{Sample, samples};
@@ -35,21 +37,43 @@ use spending::{Spent, spending, watching};
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
     let settings = evidence.record.settings_had();
     let cells = evidence.record.experiment.cells().into_iter();
-    cells
-        .filter(|cell| settings.contains(&cell.setting()))
-        .filter_map(|cell| of_cell(evidence, cell))
-        .collect()
+    let cells = cells.filter(|cell| settings.contains(&cell.setting()));
+    let profiled: Vec<(Cell, Vec<Profiled>)> =
+        cells.map(|cell| (cell.clone(), profiled(evidence, &cell))).collect();
+    let told = |(cell, own): &(Cell, Vec<Profiled>)| {
+        Some(Why { stacks: stacks(cell, own, &profiled), ..of_cell(cell, own)? })
+    };
+    profiled.iter().filter_map(told).collect()
 }
 
-fn of_cell(evidence: &Evidence<'_>, cell: Cell) -> Option<Why> {
-    let profiled: Vec<Profiled> =
-        samples(evidence, &cell).iter().filter_map(|sample| Profiled::of(evidence, sample, &cell)).collect();
+/// Who was profiled in a cell.
+fn profiled(evidence: &Evidence<'_>, cell: &Cell) -> Vec<Profiled> {
+    samples(evidence, cell).iter().filter_map(|sample| Profiled::of(evidence, sample, cell)).collect()
+}
+
+/// Each contender on the user-space stack against itself on the kernel's counterpart, where it was profiled on both.
+fn stacks(cell: &Cell, own: &[Profiled], all: &[(Cell, Vec<Profiled>)]) -> Vec<Difference> {
+    let Some(user) = cell.network.filter(|network| network.stack() == Stack::User) else { return Vec::new() };
+    let Some(kernel) = user.kernel_counterpart() else { return Vec::new() };
+    let wanted = cell.on(Some(kernel));
+    let others = all.iter().filter(|(cell, _)| *cell == wanted).flat_map(|(_, profiled)| profiled);
+    let others: Vec<&Profiled> = others.collect();
+    let against_itself = |of: &Profiled| {
+        let before = others.iter().find(|other| other.spending.contender == of.spending.contender)?;
+        let told = difference(before.side(), of.side())?;
+        Some(Difference { base_network: Some(kernel), contender_network: Some(user), ..told })
+    };
+    own.iter().filter_map(against_itself).collect()
+}
+
+fn of_cell(cell: &Cell, profiled: &[Profiled]) -> Option<Why> {
     let mut order: Vec<&Profiled> = profiled.iter().collect();
     order.sort_by(|a, b| a.spending.cpu_ns.estimate.total_cmp(&b.spending.cpu_ns.estimate));
     let (cheapest, others) = order.split_first()?;
     let differences = others.iter().filter_map(|other| difference(cheapest.side(), other.side())).collect();
     let spendings = order.iter().map(|of| of.spending.clone()).collect();
-    Some(Why { spendings, differences, rules_version: rules_version(), cell })
+    let (stacks, rules_version) = (Vec::new(), rules_version());
+    Some(Why { spendings, differences, stacks, rules_version, cell: cell.clone() })
 }
 
 /// A contender with what it spent in each block.
@@ -70,6 +94,7 @@ impl Profiled {
         let spending = Spending {
             watching: watching(&restarts, &unwatched),
             price_per_million: price_of_a_million(evidence.record, Some(told.cpu_ns)),
+            energy: energy_per_answer(evidence.record, sample),
             held_up: held_up(evidence, sample, profiles.into_iter().flatten()),
             ..told
         };

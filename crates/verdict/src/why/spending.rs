@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::part::Part;
 use assay_model::verdict::Interval;
 use assay_model::why::{CountSpending, Event, PartSpending, Spending, Waiting};
-use assay_stats::difference::mean_interval;
 use assay_stats::simultaneous::each_of;
 
 use super::unnamed::{ByFile, unnamed};
-use crate::{CONFIDENCE, point};
+use crate::{CONFIDENCE, mean_over_restarts};
 
 /// What one restart spent on each right answer while it was profiled.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,6 +76,7 @@ pub(super) fn spending(contender: &str, restarts: &[&Spent], unwatched_ns: Optio
         unwatched_cpu_ns: unwatched_ns,
         watching: None,
         price_per_million: None,
+        energy: None,
         unseen_ns: mean_of(restarts, |spent| spent.unseen_ns),
         others_share: mean_of(restarts, |spent| spent.others_share),
         sampled_share: mean_of(restarts, |spent| spent.sampled_share),
@@ -105,9 +105,7 @@ pub(super) fn watching(restarts: &[Option<Spent>], unwatched_ns: &[Option<f64>])
 
 /// A mean with its interval; of a single restart the figure alone.
 fn mean(values: impl Iterator<Item = f64>, confidence: f64) -> Interval {
-    let values: Vec<f64> = values.collect();
-    let alone = || point(values.iter().sum::<f64>() / values.len() as f64);
-    mean_interval(&values, confidence).map_or_else(|_| alone(), crate::interval)
+    mean_over_restarts(&values.collect::<Vec<_>>(), confidence)
 }
 
 /// How often each event happens for an answer, the most frequent first.

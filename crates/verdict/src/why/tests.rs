@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 
 use assay_model::cause::Cause;
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
 use assay_model::load::Arrival;
+use assay_model::network::Network;
 use assay_model::part::Part;
 use assay_model::profile::{Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack};
+use assay_model::record::{Measurement, Run};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::why::Event;
@@ -219,4 +221,72 @@ fn a_full_link_holds_answers_up() {
     let Cause::Link { link, used, from_server } = &held.by else { panic!("{held:?}") };
     assert_eq!((link.as_str(), *from_server, held.restarts), ("veth:100mbit", true, 2));
     assert!((used - 0.992).abs() < 1e-3, "{used}");
+}
+
+/// A server whose connections are all assay's own: no function of the kernel is seen in its samples.
+#[test]
+fn an_answer_of_our_own_tcp_has_the_parts_that_the_kernels_has() {
+    let mut profile = half_seen(Vec::new());
+    profile.sampled.usage = Usage { user_ns: Nanos(100_000), threads: 1, ..Usage::default() };
+    let library = |symbol: &str| Frame {
+        symbol: Some(symbol.into()),
+        module: Some("libassay_preload.so".into()),
+        kind: FrameKind::Native,
+    };
+    let busy = [
+        ("assay_tcp::connection::arrive::arrive", 3),
+        ("assay_tcp::connection::depart::depart", 4),
+        ("assay_wire::ring::sending::Sender::send", 2),
+        ("assay_preload::core::calls::recv", 1),
+    ];
+    profile.sampled.frames.extend(busy.map(|(symbol, _)| library(symbol)));
+    // Each below the program's own function, which calls the library instead of the kernel.
+    let stack = |(at, (_, samples)): (u32, (&str, u64))| Stack {
+        owner: Owner::Server,
+        thread: 0,
+        frames: vec![at, 0],
+        samples,
+    };
+    profile.sampled.stacks = (1..).zip(busy).map(stack).collect();
+    let told = super::spent(&profile).expect("samples");
+    for (part, ns) in [(Part::Receive, 3e3), (Part::Send, 4e3), (Part::Network, 2e3), (Part::Sockets, 1e3)] {
+        assert!((told.of(part) - ns).abs() < 1e-6, "{part:?}: {told:?}");
+    }
+    assert!((told.cpu_ns - 10_000.0).abs() < 1e-6 && told.of(Part::Application) == 0.0, "{told:?}");
+}
+
+/// One server on both stacks: on the user-space one the kernel's half of an answer is gone.
+#[test]
+fn what_the_stack_saves_is_the_parts_that_vanish() {
+    let mut record = testing::record(&[("nginx", &[1000.0, 1000.0, 1000.0])]);
+    let networks = ["kernel/loopback", "user/ring"].map(|name| name.parse::<Network>().expect(name));
+    let measure = Measure { networks: networks.to_vec(), ..Measure::capacity("hello", vec![64]) };
+    record.experiment = Experiment::new("t", vec![measure]);
+    for round in &mut record.rounds {
+        let run = round.runs.remove(0);
+        let on = |(place, network): (usize, Network)| {
+            let cell = run.cells[0].cell.on(Some(network));
+            let mut profile = Profile { cell: cell.clone(), ..half_seen(Vec::new()) };
+            let receive = Frame { symbol: Some("tcp_v4_rcv".into()), module: None, kind: FrameKind::Kernel };
+            profile.sampled.frames.push(receive);
+            let kernels = Stack { owner: Owner::Server, thread: 0, frames: vec![1], samples: 6 };
+            let of_answers = if place == 0 { Some(kernels) } else { None };
+            profile.sampled.stacks.extend(of_answers);
+            profile.sampled.usage.system_ns = Nanos(60_000 * (1 - place as u64));
+            let window = Measurement { cell, ..run.cells[0].clone() };
+            Run { network: Some(network), cells: vec![window], profiles: vec![profile], ..run.clone() }
+        };
+        round.runs = networks.into_iter().enumerate().map(on).collect();
+    }
+    let verdict = testing::judged(&record);
+    let [kernel, user] = verdict.why.as_slice() else { panic!("two cells: {:?}", verdict.why) };
+    assert!(kernel.stacks.is_empty() && kernel.differences.is_empty());
+    let [saved] = user.stacks.as_slice() else { panic!("one contender: {:?}", user.stacks) };
+    assert_eq!((saved.base.as_str(), saved.contender.as_str(), saved.restarts), ("nginx", "nginx", 3));
+    assert_eq!([saved.base_network, saved.contender_network], networks.map(Some));
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+    assert!(close(saved.total_ns.estimate, -6_000.0), "{saved:?}");
+    let parts: Vec<(Part, f64, f64)> =
+        saved.parts.iter().map(|part| (part.part, part.base_ns, part.contender_ns)).collect();
+    assert_eq!(parts, [(Part::Receive, 6_000.0, 0.0)]);
 }

@@ -18,6 +18,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
+use assay_model::profiling::Profiling;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
@@ -253,7 +254,11 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     override_length(experiment, arguments);
     experiment.aa &= !arguments.no_aa;
     experiment.long_look &= !arguments.no_long_look;
-    experiment.profile |= arguments.profile;
+    if arguments.profile {
+        experiment.profile = Profiling::Always;
+    } else if arguments.quick && experiment.profile == Profiling::Once {
+        experiment.profile = Profiling::Never;
+    }
     if arguments.core_hour.is_some() {
         experiment.core_hour.clone_from(&arguments.core_hour);
     }

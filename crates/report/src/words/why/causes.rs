@@ -80,11 +80,12 @@ fn shown(held: &HeldUp, who: &str) -> String {
     format!("{who} is held up by {by}")
 }
 
-fn lock(address: u64, function: Option<&str>) -> String {
-    function.map_or_else(
-        || format!("the lock at {address:#x}"),
-        |function| format!("a lock that `{function}` takes"),
-    )
+fn lock(address: Option<u64>, function: Option<&str>) -> String {
+    match (function, address) {
+        (Some(function), _) => format!("a lock that `{function}` takes"),
+        (None, Some(address)) => format!("the lock at {address:#x}"),
+        (None, None) => "a lock".to_owned(),
+    }
 }
 
 /// What to do about it.

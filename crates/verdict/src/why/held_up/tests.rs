@@ -1,6 +1,6 @@
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
-use assay_model::profile::{Facet, Frame, FrameKind, Refused, Stack};
+use assay_model::profile::{Facet, Frame, FrameKind, Parked, Refused, Stack};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -142,9 +142,50 @@ fn a_lock_is_told_by_who_takes_it_and_a_short_wait_is_not() {
     let Cause::Lock { address, function, waits, wait_ns, threads } = only(waiting(3_000)) else {
         panic!("a lock")
     };
-    assert_eq!((address, waits, wait_ns, threads), (0x5000, 0.5, 3e6, 4));
+    assert_eq!((address, waits, wait_ns, threads), (Some(0x5000), 0.5, 3e6, 4));
     assert_eq!(function.as_deref(), Some("shop::stock::reserve"));
     assert_eq!(waiting(600), [], "four threads wait for a fifth of their time at least");
+}
+
+/// Calls that led to a wait, the innermost first: each with its file.
+fn calls_of(calls: &[(&str, &str)]) -> Vec<Frame> {
+    let frame = |(symbol, module): &(&str, &str)| Frame {
+        symbol: Some((*symbol).to_owned()),
+        module: Some((*module).to_owned()),
+        kind: FrameKind::Native,
+    };
+    calls.iter().map(frame).collect()
+}
+
+#[test]
+fn a_lock_that_parks_its_threads_is_told_by_who_takes_it_and_threads_without_work_are_not() {
+    let parked = |callers: &[(&str, &str)], ms| Parked {
+        waits: 250,
+        threads: 4,
+        time_ns: Nanos::from_millis(ms),
+        callers: calls_of(callers),
+    };
+    let (park, take) = (("syscall", "libc.so.6"), ("parking_lot::raw_mutex::RawMutex::lock_slow", "shop"));
+    let lock = |taker| [park, ("parking_lot_core::parking_lot::park", "shop"), take, (taker, "shop")];
+    let idle = [
+        park,
+        ("std::sys::sync::thread_parking::futex::Parker::park", "shop"),
+        ("shop::pool::worker", "shop"),
+    ];
+    let held = |parked: Vec<Parked>| spoilt(|_, traced| traced.parked = parked);
+    // By two ways through one function, beside a pool of threads that have nothing to do.
+    let of_one = vec![
+        parked(&lock("shop::stock::reserve"), 1_500),
+        parked(&lock("shop::stock::reserve")[..], 1_500),
+        parked(&idle, 3_900),
+    ];
+    let Cause::Lock { address, function, waits, threads, .. } = only(held(of_one)) else { panic!("a lock") };
+    assert_eq!((address, waits, threads), (None, 0.5, 4));
+    assert_eq!(function.as_deref(), Some("shop::stock::reserve"));
+    assert_eq!(held(vec![parked(&idle, 3_900)]), [], "to wait for work is no lock");
+    let java = [("ObjectMonitor::enter(JavaThread*)", "libjvm.so")];
+    let Cause::Lock { function, .. } = only(held(vec![parked(&java, 3_000)])) else { panic!("a monitor") };
+    assert_eq!(function.as_deref(), Some("ObjectMonitor::enter(JavaThread*)"), "who takes it is not known");
 }
 
 #[test]
@@ -238,7 +279,7 @@ fn threads_that_wait_for_a_cpu_are_told() {
 }
 
 fn lock_of(share: f64) -> (Cause, f64) {
-    let by = Cause::Lock { address: 1, function: None, waits: 1.0, wait_ns: share * 1e6, threads: 1 };
+    let by = Cause::Lock { address: Some(1), function: None, waits: 1.0, wait_ns: share * 1e6, threads: 1 };
     (by, share)
 }
 
