@@ -301,15 +301,13 @@ mod tests {
 
     use super::*;
 
-    fn profiling(profile: Profiling) -> Experiment {
-        let text = include_str!("../../../experiments/showdown.toml");
-        Experiment { profile, ..toml::from_str(text).expect("an experiment") }
+    fn showdown() -> Experiment {
+        toml::from_str(include_str!("../../../experiments/showdown.toml")).expect("an experiment")
     }
 
     #[test]
     fn the_showdown_looks_once_at_each_server_in_less_than_ten_seconds() {
-        let showdown: Experiment =
-            toml::from_str(include_str!("../../../experiments/showdown.toml")).expect("an experiment");
+        let showdown = showdown();
         assert_eq!(showdown.profile, Profiling::Once);
         let cells = showdown.cells();
         let (slices, profiled_cells) = profiled(&showdown, &cells, true).expect("the last round");
@@ -323,7 +321,8 @@ mod tests {
     #[test]
     fn a_run_is_predicted_to_take_as_much_longer_as_its_profiles_take() {
         let round = |plan: &Experiment| predicted_round(plan, &[plan.cells()], Lives::Later);
-        let [never, once, always] = [Profiling::Never, Profiling::Once, Profiling::Always].map(profiling);
+        let [never, once, always] = [Profiling::Never, Profiling::Once, Profiling::Always]
+            .map(|profile| Experiment { profile, ..showdown() });
         let whole = (round(&once) - round(&never)) * once.rounds;
         let one = predicted_profile(&once, &once.cells(), true);
         assert!(whole.abs_diff(one) < Duration::from_millis(1), "{whole:?} of {one:?}");

@@ -112,7 +112,7 @@ impl Tracing {
         let lost = calls.lost;
         let made = calls.of(&processes);
         let names = Names::new();
-        let (locks, parked) = (longest(&names, made.locks), longest_parked(&names, made.parked));
+        let (locks, parked) = (named_locks(&names, made.locks), named_parked(&names, made.parked));
         Ok(Traced { answers, usage, calls: made.calls, locks, parked, lost, ..Traced::default() })
     }
 }
@@ -137,10 +137,7 @@ fn event_with_way(number: u64) -> Builder<'static> {
 }
 
 /// The locks that were waited for longest, with the names of those who wait.
-fn longest(names: &Names, locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>) -> Vec<Lock> {
-    let mut locks: Vec<(LockPlace, (Waited, Vec<u64>))> = locks.into_iter().collect();
-    locks.sort_by_key(|(_, (waited, _))| std::cmp::Reverse(waited.time_ns));
-    locks.truncate(MOST_LOCKS);
+fn named_locks(names: &Names, locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>) -> Vec<Lock> {
     let lock = |((pid, address), (waited, way)): (LockPlace, (Waited, Vec<u64>))| Lock {
         address,
         waits: waited.waits,
@@ -148,21 +145,29 @@ fn longest(names: &Names, locks: BTreeMap<LockPlace, (Waited, Vec<u64>)>) -> Vec
         time_ns: Nanos(waited.time_ns),
         callers: names.frames(pid, &way),
     };
-    locks.into_iter().map(lock).collect()
+    longest(locks, MOST_LOCKS, |(waited, _)| waited).map(lock).collect()
 }
 
 /// The other waits that were longest, with the names of the calls that led to them.
-fn longest_parked(names: &Names, parked: BTreeMap<Way, Waited>) -> Vec<Parked> {
-    let mut parked: Vec<(Way, Waited)> = parked.into_iter().collect();
-    parked.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.time_ns));
-    parked.truncate(MOST_WAYS);
+fn named_parked(names: &Names, parked: BTreeMap<Way, Waited>) -> Vec<Parked> {
     let named = |((pid, way), waited): (Way, Waited)| Parked {
         waits: waited.waits,
         threads: number_of(&waited),
         time_ns: Nanos(waited.time_ns),
         callers: names.frames(pid, &way),
     };
-    parked.into_iter().map(named).collect()
+    longest(parked, MOST_WAYS, |waited| waited).map(named).collect()
+}
+
+/// So many of the waits, the longest first.
+fn longest<K, V>(
+    waits: BTreeMap<K, V>,
+    most: usize,
+    waited: fn(&V) -> &Waited,
+) -> impl Iterator<Item = (K, V)> {
+    let mut waits: Vec<(K, V)> = waits.into_iter().collect();
+    waits.sort_by_key(|(_, wait)| std::cmp::Reverse(waited(wait).time_ns));
+    waits.into_iter().take(most)
 }
 
 fn number_of(waited: &Waited) -> u32 {
