@@ -2113,7 +2113,7 @@ export interface Experiment {
   precision?: number | null;
   /**
    * Whether lives are profiled after their windows, in slices of load of their own: where the server's time goes. `true` is every
-   * life in every cell, `"once"` each server once, in the last round, in one cell at capacity.
+   * life in every cell, `"once"` each server once, in the first round, in one cell at capacity.
    */
   profile?: boolean | "once";
   /**

@@ -138,7 +138,7 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>], lives:
         // A cell that is measured past a proxy too stands there twice; others load the proxy alone, and so does a profile.
         let mut own = cells.clone();
         own.dedup();
-        let besides = predicted_cross_check(experiment, &own) + mean_profile(experiment, &own);
+        let besides = predicted_cross_check(experiment, &own) + predicted_profile(experiment, &own, lives);
         TYPICAL_START + warm_up(cells) + windows + besides
     };
     contenders.iter().map(life).sum()
@@ -192,17 +192,15 @@ const THOROUGH: Slices = Slices { sampled_s: 1.5, traced_s: Some(0.25) };
 /// Four hundred samples: seven servers take less than ten seconds.
 const BRIEF: Slices = Slices { sampled_s: 0.6, traced_s: None };
 
-/// In which of its `cells` a server is profiled in a round, and in which slices.
-pub(crate) fn profiled(
-    experiment: &Experiment,
-    cells: &[Cell],
-    is_last: bool,
-) -> Option<(Slices, Vec<Cell>)> {
+/// In which of its `cells` a server is profiled in such a life, and in which slices. One look is taken in the first round, which every
+/// run has; none knows its last before it is over.
+pub(crate) fn profiled(experiment: &Experiment, cells: &[Cell], lives: Lives) -> Option<(Slices, Vec<Cell>)> {
     match experiment.profile {
         Profiling::Never => None,
         Profiling::Always => Some((THOROUGH, cells.to_vec())),
         Profiling::Once => {
-            let typical = typical_cell(experiment).filter(|cell| is_last && cells.contains(cell))?;
+            let typical =
+                typical_cell(experiment).filter(|cell| lives == Lives::First && cells.contains(cell))?;
             Some((BRIEF, vec![typical]))
         }
     }
@@ -218,20 +216,14 @@ fn typical_cell(experiment: &Experiment) -> Option<Cell> {
     alike.get((alike.len() - 1) / 2).copied().cloned()
 }
 
-/// How long profiling one server in its cells will take in a round.
-pub(crate) fn predicted_profile(experiment: &Experiment, cells: &[Cell], is_last: bool) -> Duration {
-    let Some((Slices { sampled_s, traced_s }, cells)) = profiled(experiment, cells, is_last) else {
+/// How long profiling one server in its cells will take in such a life.
+pub(crate) fn predicted_profile(experiment: &Experiment, cells: &[Cell], lives: Lives) -> Duration {
+    let Some((Slices { sampled_s, traced_s }, cells)) = profiled(experiment, cells, lives) else {
         return Duration::ZERO;
     };
     let traced = traced_s.map_or(Duration::ZERO, |seconds| TYPICAL_SLICE + Duration::from_secs_f64(seconds));
     let each = TYPICAL_SLICE + Duration::from_secs_f64(sampled_s) + traced;
     each * u32::try_from(cells.iter().filter(|cell| !cell.offered.is_search()).count()).unwrap_or(u32::MAX)
-}
-
-/// The part of the profiles of a whole run that falls to one of its rounds on average.
-fn mean_profile(experiment: &Experiment, cells: &[Cell]) -> Duration {
-    let rounds = if experiment.profile == Profiling::Once { experiment.rounds.max(1) } else { 1 };
-    predicted_profile(experiment, cells, true) / rounds
 }
 
 /// Turns that a window at capacity is made of.
@@ -310,24 +302,26 @@ mod tests {
         let showdown = showdown();
         assert_eq!(showdown.profile, Profiling::Once);
         let cells = showdown.cells();
-        let (slices, profiled_cells) = profiled(&showdown, &cells, true).expect("the last round");
+        let (slices, profiled_cells) = profiled(&showdown, &cells, Lives::First).expect("the first round");
         assert_eq!((slices, profiled_cells), (BRIEF, vec![Cell::closed("hello", 64)]));
-        assert_eq!(profiled(&showdown, &cells, false), None);
+        assert_eq!(profiled(&showdown, &cells, Lives::Later), None);
         let servers = u32::try_from(showdown.contenders.len() + 1).expect("few");
-        let all = predicted_profile(&showdown, &cells, true) * servers;
+        let all = predicted_profile(&showdown, &cells, Lives::First) * servers;
         assert!(all <= Duration::from_secs(10), "{all:?}");
     }
 
     #[test]
-    fn a_run_is_predicted_to_take_as_much_longer_as_its_profiles_take() {
-        let round = |plan: &Experiment| predicted_round(plan, &[plan.cells()], Lives::Later);
+    fn rounds_are_predicted_to_take_as_much_longer_as_their_profiles_take() {
+        let round = |plan: &Experiment, lives| predicted_round(plan, &[plan.cells()], lives);
         let [never, once, always] = [Profiling::Never, Profiling::Once, Profiling::Always]
             .map(|profile| Experiment { profile, ..showdown() });
-        let whole = (round(&once) - round(&never)) * once.rounds;
-        let one = predicted_profile(&once, &once.cells(), true);
-        assert!(whole.abs_diff(one) < Duration::from_millis(1), "{whole:?} of {one:?}");
-        let each = predicted_profile(&always, &always.cells(), false);
-        assert_eq!(round(&always) - round(&never), each);
+        for lives in [Lives::First, Lives::Later] {
+            let one = predicted_profile(&once, &once.cells(), lives);
+            assert_eq!(one.is_zero(), lives == Lives::Later, "{one:?}");
+            assert_eq!(round(&once, lives) - round(&never, lives), one);
+            let each = predicted_profile(&always, &always.cells(), lives);
+            assert_eq!(round(&always, lives) - round(&never, lives), each);
+        }
     }
 
     fn experiment(rest: &str) -> Experiment {

@@ -67,7 +67,7 @@ pub struct Experiment {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub long_look: bool,
     /// Whether lives are profiled after their windows, in slices of load of their own: where the server's time goes. `true` is every
-    /// life in every cell, `"once"` each server once, in the last round, in one cell at capacity.
+    /// life in every cell, `"once"` each server once, in the first round, in one cell at capacity.
     #[serde(default, skip_serializing_if = "Profiling::is_never")]
     pub profile: Profiling,
     /// What one CPU costs for an hour, such as `0.04 EUR`: answers are then priced by the CPU time that they take.

@@ -11,7 +11,7 @@ pub enum Profiling {
     /// No life at all.
     #[default]
     Never,
-    /// Those of the last round, each in one cell at capacity and in one short slice: enough for a budget, and too little to compare.
+    /// Those of the first round, each in one cell at capacity and in one short slice: enough for a budget, and too little to compare.
     Once,
     /// All, in every cell.
     Always,
@@ -37,7 +37,7 @@ enum Written {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Word {
-    /// In the last round alone.
+    /// In the first round alone.
     Once,
 }
 

@@ -23,16 +23,16 @@ const ONCE: &str = "name = \"once\"\ncontenders = [\"good\"]\nrounds = 2\nwarmup
     long_look = false\nprofile = \"once\"\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 2, 4]\n";
 
 #[test]
-fn once_is_in_the_last_round_in_one_cell_and_a_sentence_on_the_terminal() {
+fn once_is_in_the_first_round_in_one_cell_and_a_sentence_on_the_terminal() {
     let lab = Lab::new();
     lab.write("experiments/once.toml", ONCE);
     lab.good("good");
     let told = lab.assay(&["run", "--no-check", "-e", "once"]).assert().code(0);
     let record = lab.record();
     let [first, last] = record.rounds.as_slice() else { panic!("two rounds: {:?}", record.rounds) };
-    assert!(first.runs.iter().all(|run| run.profiles.is_empty()), "{first:?}");
-    assert!(!last.runs.is_empty(), "{last:?}");
-    for run in &last.runs {
+    assert!(last.runs.iter().all(|run| run.profiles.is_empty()), "{last:?}");
+    assert!(!first.runs.is_empty(), "{first:?}");
+    for run in &first.runs {
         let [profile] = run.profiles.as_slice() else { panic!("{}: {:?}", run.contender, run.profiles) };
         assert_eq!((profile.cell.connections, &profile.traced), (2, &None), "{}", run.contender);
         if let Some(refused) = profile.refused.iter().find(|refused| refused.what == Facet::Samples) {

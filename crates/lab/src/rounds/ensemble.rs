@@ -248,7 +248,7 @@ impl Ensemble<'_> {
             let cells = &ongoing.server_run.cells;
             windows
                 + predicted_cross_check(experiment, cells)
-                + predicted_profile(experiment, cells, ongoing.server_run.is_last)
+                + predicted_profile(experiment, cells, ongoing.server_run.lives)
                 + TYPICAL_STOP
         };
         alive(parts).map(|(_, ongoing)| own(ongoing)).sum()

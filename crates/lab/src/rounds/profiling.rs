@@ -21,8 +21,8 @@ impl OngoingRun<'_> {
     pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
         let roots = self.server.first_processes();
         let is_control = self.server_run.entry.control_of.is_some();
-        let ServerRun { plan, cells, is_last, .. } = &self.server_run;
-        let Some((slices, cells)) = profiled(&plan.experiment, cells, *is_last) else { return Ok(()) };
+        let ServerRun { plan, cells, lives, .. } = &self.server_run;
+        let Some((slices, cells)) = profiled(&plan.experiment, cells, *lives) else { return Ok(()) };
         if is_control || roots.is_empty() {
             return Ok(());
         }

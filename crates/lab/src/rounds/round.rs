@@ -21,7 +21,7 @@ use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::log;
 use crate::network::ProvisionedSetting;
-use crate::schedule::{MAX_ROTATIONS, block, turns_of};
+use crate::schedule::{Lives, MAX_ROTATIONS, block, turns_of};
 use crate::subject::Launch;
 
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
@@ -272,7 +272,7 @@ impl Runner<'_> {
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
             energy: self.energy.as_ref(),
-            is_last: round + 1 >= self.rounds_expected(),
+            lives: if round == 0 { Lives::First } else { Lives::Later },
             record: &self.record,
             entry: &self.record.contenders[part.subject],
             subject,

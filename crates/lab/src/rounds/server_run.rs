@@ -24,6 +24,7 @@ use crate::generator::{Generator, Hosts, LoadError, LoadOrder};
 use crate::hosts::away::Away;
 use crate::log;
 use crate::plan::RunPlan;
+use crate::schedule::Lives;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::Subject;
@@ -52,8 +53,8 @@ pub(crate) struct ServerRun<'a> {
     pub probe: &'a Probe,
     /// What counts the machine's energy, where anything does.
     pub energy: Option<&'a Counters>,
-    /// Whether there is no further round, as far as is known.
-    pub is_last: bool,
+    /// The lives of its server that it is one of.
+    pub lives: Lives,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// What the record says of who lives.
