@@ -10,7 +10,6 @@ use assay_stats::ageing::Look;
 
 use crate::closed;
 use crate::sample::mean_response_s;
-use crate::turns::log_rates;
 use crate::window::{Evidence, ServerRun, Window};
 
 /// A window in one piece is looked at in parts of this length at least.
@@ -106,8 +105,8 @@ fn points(window: &Window<'_>, limit: Option<&Window<'_>>) -> Vec<(f64, f64)> {
     if window.measured.turns.is_empty() {
         return parts(window.measured);
     }
-    let own = log_rates(window.measured, &window.counting);
-    let limits = limit.map(|limit| log_rates(limit.measured, &limit.counting));
+    let own = window.log_rates();
+    let limits = limit.map(|limit| limit.log_rates());
     let ages: BTreeMap<u32, f64> = window
         .measured
         .turns
