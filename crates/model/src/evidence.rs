@@ -316,11 +316,6 @@ pub enum Evidence {
         /// Windows in which it was far from usual.
         outliers: Part,
     },
-    /// Turns that are left out, because the machine was slow around them.
-    SlowPhases {
-        /// Those, of all turns.
-        turns: Part,
-    },
     /// What links lost where a loss was asked for.
     LinkLoss {
         /// Frames lost.

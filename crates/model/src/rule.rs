@@ -140,8 +140,6 @@ rules! {
     SingleRun => "single-run",
     /// A server neither gets faster nor slower with its age.
     SlowModes => "slow-modes",
-    /// No turn fell into a slow phase of the machine.
-    SlowPhases => "slow-phases",
     /// No hypervisor takes CPU time.
     Steal => "steal",
     /// The kernel sends no segment again and drops no connection.

@@ -29,7 +29,7 @@
 //! | what will a run show, and how long must it be? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
-//! | did the machine's own speed change? | [`speed`], [`phases`] |
+//! | did the machine's own speed change? | [`speed`] |
 //! | does a server's, with its age? | [`ageing`] |
 //! | does it stand still more often than others? | [`rare`] |
 #![forbid(unsafe_code)]
@@ -46,7 +46,6 @@ pub mod lag;
 pub mod letters;
 pub mod moderation;
 pub mod order;
-pub mod phases;
 pub mod planning;
 pub mod rare;
 pub mod ratio;

@@ -12,7 +12,7 @@ use assay_stats::tiers::LEAST_MARGIN;
 use super::outlook::{Past, components, usual};
 use super::settling::told_apart;
 use super::tables::Tables;
-use super::window::{Evidence, ServerRun, Unreadable, Window};
+use super::window::{Evidence, Unreadable};
 use super::{CONFIDENCE, latency, median};
 
 /// Who is told apart from everybody has a turn in every second rotation: fewer than others, and never none, because rates and tails
@@ -99,12 +99,10 @@ impl Seen {
         let (own, expected) = (tables.components(), expected(&record.experiment, past));
         let contenders = own_contenders(record);
         Ok(Self {
-            rotation: Nanos::from_secs_f64(
-                cells.iter().map(of_cell).sum::<f64>() / counting_share(evidence.windows()),
-            ),
+            rotation: Nanos::from_secs_f64(cells.iter().map(of_cell).sum()),
             plan: plan(&record.experiment, contenders),
             noise: own.map_or(expected, |own| own.with_expected(&expected, tables.count())),
-            done: record.rounds.iter().zip(&evidence.rounds).map(counting_windows_of_a_life).collect(),
+            done: record.rounds.iter().map(windows_of_a_life).collect(),
             settled,
         })
     }
@@ -187,18 +185,6 @@ fn turned_cells(round: Option<&Round>) -> BTreeMap<&Cell, CellTurns> {
         CellTurns { each, count: began.len() as u64, riders }
     };
     began.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
-}
-
-/// Turns of a life in a round, without those that fell into slow phases.
-fn counting_windows_of_a_life((round, server_runs): (&Round, &Vec<ServerRun<'_>>)) -> f64 {
-    windows_of_a_life(round) * counting_share(server_runs.iter().flat_map(|server_run| &server_run.windows))
-}
-
-/// The share of the turns that did not fall into slow phases; 1 without turns.
-fn counting_share<'w, 'r: 'w>(windows: impl Iterator<Item = &'w Window<'r>>) -> f64 {
-    let (slow, all) = windows
-        .fold((0, 0), |(slow, all), window| (slow + window.slow_turns.len(), all + window.turns.len()));
-    if slow < all { 1.0 - slow as f64 / all as f64 } else { 1.0 }
 }
 
 /// Of a contender that is not told apart: the most turns of a cell, and of the cells a typical one.

@@ -39,7 +39,6 @@ mod order;
 pub mod outlook;
 mod pauses;
 mod percentiles;
-mod phases;
 mod price;
 mod protocol;
 mod proxy;
@@ -75,7 +74,7 @@ pub use sample::offered_rate;
 pub use settling::{Settling, settling};
 use tables::Tables;
 pub use turns::throughput;
-pub use window::{Evidence, PhaseWatch, ServerRun, Times, Unreadable, Window};
+pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
 pub const MIN_ROUNDS: u32 = 2;

@@ -51,7 +51,6 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Op
         checks.extend(upstream(record));
         checks.extend(pressure(&windows));
         checks.extend(super::speed::check(record));
-        checks.extend(super::phases::check(evidence));
         checks.extend(super::losses::check(record, &windows));
         checks.extend(order::checks(evidence));
     }

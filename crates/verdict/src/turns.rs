@@ -75,42 +75,34 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
 /// Right answers per second in a window as it was ordered, while what counts of it is not known yet; `None` when there was none.
 pub fn throughput(window: &Measurement) -> Option<f64> {
     if !window.turns.is_empty() {
-        return typical_rate(&log_rates(window, &Counting::default(), &[]));
+        return typical_rate(window, &Counting::default());
     }
     Some(window.load.window_ns.rate_of(window.load.window.ok)).filter(|rate| *rate > 0.0)
 }
 
-/// The logarithm of the rate of each turn of a window that counts, by rotation; none for those at `left_out`, which is sorted.
-pub(crate) fn log_rates(window: &Measurement, counting: &Counting, left_out: &[usize]) -> Vec<Option<f64>> {
+/// The logarithm of the rate of each turn of a window that counts, by rotation; none where others took too much of it, or nothing
+/// came. In records from before turns told that, only the generator's waiting is known, and nothing beside a database or an upstream,
+/// for which it waits by plan.
+pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
     let turns = &window.turns;
+    let waits_by_plan = window.beside_generator().next().is_some();
     let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
     let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
-    let counting_turns = turns.iter().enumerate().filter(|(place, _)| left_out.binary_search(place).is_err());
-    for (_, turn) in counting_turns {
-        if let Some(rate) = rates.get_mut(turn.rotation as usize) {
-            *rate = log_rate(window, turn, counting);
+    for turn in turns {
+        let counts = match turn.taken {
+            Some(_) => !turn.is_void(),
+            None => waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE,
+        };
+        if let (Some(place), true) = (rates.get_mut(turn.rotation as usize), counts) {
+            *place = counting.rate(turn).map(f64::ln);
         }
     }
     rates
 }
 
-/// The logarithm of the rate of a turn of a window; none where it does not count, others took too much of it, or nothing came. In
-/// records from before turns told what others took, only the generator's waiting is known, and nothing beside a database or an
-/// upstream, for which it waits by plan.
-pub(crate) fn log_rate(window: &Measurement, turn: &Turn, counting: &Counting) -> Option<f64> {
-    let counts = match turn.taken {
-        Some(_) => !turn.is_void(),
-        None => {
-            window.beside_generator().next().is_some()
-                || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE
-        }
-    };
-    counting.rate(turn).filter(|_| counts).map(f64::ln)
-}
-
 /// The rate of a window that is made of turns: that of the middle one, which no outlier moves.
-pub(crate) fn typical_rate(log_rates: &[Option<f64>]) -> Option<f64> {
-    let rates: Vec<f64> = log_rates.iter().copied().flatten().collect();
+pub(crate) fn typical_rate(window: &Measurement, counting: &Counting) -> Option<f64> {
+    let rates: Vec<f64> = log_rates(window, counting).into_iter().flatten().collect();
     assay_stats::robust::median(&rates).ok().map(f64::exp)
 }
 
@@ -241,10 +233,10 @@ mod tests {
         let turns = turns(|_, _| 10).into_iter().map(waited).collect();
         let window = testing::record(&[("a", &[1000.0])]).rounds[0].runs[0].cells[0].clone();
         let mut window = Measurement { turns, ..window };
-        assert_eq!(throughput(&window), None);
+        assert_eq!(typical_rate(&window, &Counting::default()), None);
         let usage = Default::default();
         window.database = Some(DatabaseUsage { usage, beside_generator: true });
-        assert!(throughput(&window).is_some());
+        assert!(typical_rate(&window, &Counting::default()).is_some());
     }
 
     #[test]

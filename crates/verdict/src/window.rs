@@ -1,7 +1,6 @@
 //! A record with the histograms of its windows decoded: once, and by one rule.
 
 mod counting;
-mod phases;
 
 use std::ops::Deref;
 
@@ -15,8 +14,6 @@ use assay_stats::{Histogram, StatsError};
 
 use super::turns::{Counting, log_rates, throughput, typical_rate};
 use counting::count;
-pub use phases::PhaseWatch;
-use phases::mark;
 
 /// A histogram of a record cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -59,8 +56,6 @@ pub struct Window<'r> {
     pub straight_times: Option<Times>,
     /// What counts of its turns; all that was ordered, where other windows were not asked.
     pub counting: Counting,
-    /// The turns, by their places, that fell into slow phases of the machine and are left out of its rate.
-    pub(crate) slow_turns: Vec<usize>,
 }
 
 /// One life of a contender with its windows.
@@ -140,20 +135,14 @@ impl<'r> Window<'r> {
             })
         };
         let straight_times = measured.straight.as_deref().map(decoded).transpose()?;
-        Ok(Self {
-            measured,
-            times: decoded(measured)?,
-            straight_times,
-            counting: Counting::default(),
-            slow_turns: Vec::new(),
-        })
+        Ok(Self { measured, times: decoded(measured)?, straight_times, counting: Counting::default() })
     }
 
     /// Right answers per second in the part that counts; `None` when there was none.
     pub(crate) fn rate(&self) -> Option<f64> {
         match self.measured.turns.as_slice() {
             [] => throughput(self.measured),
-            _ => typical_rate(&self.log_rates()),
+            _ => typical_rate(self.measured, &self.counting),
         }
     }
 
@@ -161,7 +150,7 @@ impl<'r> Window<'r> {
     pub(crate) fn log_rates(&self) -> Vec<Option<f64>> {
         match self.measured.turns.as_slice() {
             [] => vec![self.rate().map(f64::ln)],
-            _ => log_rates(self.measured, &self.counting, &self.slow_turns),
+            _ => log_rates(self.measured, &self.counting),
         }
     }
 
@@ -200,7 +189,6 @@ impl<'r> Evidence<'r> {
         let mut rounds = record.rounds.iter().map(server_runs).collect::<Result<Vec<_>, _>>()?;
         let long_look = record.long_look.as_ref().map(server_runs).transpose()?.unwrap_or_default();
         count(&mut rounds, Nanos::from_secs_f64(record.experiment.settle_s));
-        mark(&mut rounds);
         Ok(Self { record, rounds, long_look })
     }
 

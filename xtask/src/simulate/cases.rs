@@ -3,8 +3,7 @@
 
 use assay_stats::planning::Costs;
 use assay_stats::simulation::{
-    Adaptive, DuetOutcome, Duets, Phases, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder,
-    uneven,
+    Adaptive, DuetOutcome, Duets, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder, uneven,
 };
 use assay_stats::simultaneous::Looks;
 
@@ -37,12 +36,6 @@ fn case(name: String, trials: Trials, holds: Holds<SimulationOutcome>) -> Case {
 /// One window per life on a machine that others share.
 fn heavy(contenders: Vec<Simulated>, rounds: usize) -> World {
     World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) }
-}
-
-/// Few short turns of each life on a machine that answers at half its speed for a third of the time, two seconds and a half at once.
-fn in_phases(contenders: Vec<Simulated>, (rounds, rotations): (usize, usize), are_waited_out: bool) -> World {
-    let phases = Phases { share: 0.3, windows: 12.0, depth: -0.5, uneven: 0.28, are_waited_out };
-    World { phases: Some(phases), machine_sd: 0.02, ..World::noisy(contenders, rounds, rotations) }
 }
 
 /// A case in groups that share the first contender.
@@ -95,24 +88,6 @@ pub(super) fn equals() -> Vec<Case> {
         .map(|(name, world, tables)| {
             case(format!("{name}, {rounds} rounds"), Trials::once(world, tables), honest)
         })
-    };
-    ROUNDS.into_iter().flat_map(of).chain(equals_in_phases()).collect()
-}
-
-/// Two rounds of three turns each do not hold what they say where the machine is slow for a third of the time
-/// (docs/results/simulations.md#equals).
-fn equals_in_phases() -> Vec<Case> {
-    let of = |rounds: usize| {
-        let holds: Holds<SimulationOutcome> = if rounds < 3 { |_, _| true } else { honest };
-        [("waited out", 7, 3, 4, true), ("waited out", 3, 10, 1, true), ("that count", 7, 3, 4, false)].map(
-            |(what, contenders, rotations, tables, are_waited_out)| {
-                let world = in_phases(alike(contenders, 0.02, 0.04), (rounds, rotations), are_waited_out);
-                let name = format!(
-                    "slow phases {what}, carousel of {rotations}, {contenders} alike, {tables} tables"
-                );
-                case(format!("{name}, {rounds} rounds"), Trials::once(world, tables), holds)
-            },
-        )
     };
     ROUNDS.into_iter().flat_map(of).collect()
 }
@@ -195,16 +170,6 @@ pub(super) fn power() -> Vec<Case> {
             )
         },
     ));
-    // As much time with waiting as without.
-    cases.extend([(true, 4), (false, 6)].map(|(are_waited_out, rotations)| {
-        let world = in_phases(ladder(7, 1.3, 0.02, 0.04), (5, rotations), are_waited_out);
-        let (what, holds): (_, Holds<SimulationOutcome>) = match are_waited_out {
-            true => ("waited out", |outcome, _| outcome.nearest_shown >= 0.95),
-            false => ("that count", |_, _| true),
-        };
-        let name = format!("slow phases {what}: 7, each 1.3 times, 4 tables, 5 × {rotations}");
-        case(name, Trials::once(world, 4), holds)
-    }));
     cases.extend([(3, 35), (4, 25)].map(|(rounds, rotations)| {
         let world = World::noisy(frameworks(), rounds, rotations);
         case(

@@ -3,7 +3,7 @@
 //! One server is under load at a time, on the CPUs that it would have alone; the others wait with their connections open. The
 //! order is drawn anew for each rotation (docs/method/carousel.md#what-a-round-does).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_host::census::{Census, Spent};
 use assay_host::sampler::Sampler;
@@ -12,11 +12,9 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
-use assay_verdict::PhaseWatch;
 use assay_verdict::allocation::{SETTLED_EVERY, Settled};
 
 use super::event::Event;
-use super::pace::{Had, Pace};
 use super::server_run::{Age, OngoingRun, wanted};
 use super::straight::Tally;
 use super::telling::Telling;
@@ -25,7 +23,7 @@ use super::watch::{Seen, Watch};
 use crate::contender::Sampling;
 use crate::generator::Generator;
 use crate::log;
-use crate::schedule::{MAX_ROTATIONS, rotation};
+use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
 
 /// The rotations over one cell in one round.
@@ -41,6 +39,14 @@ pub(super) struct Rotations<'a> {
     /// The number of the cell among the experiment's.
     pub(super) number: usize,
     pub(super) stop: &'a Stop,
+}
+
+/// When a cell has had its rotations: after so many, or when another one would end later than that, by the clock that stands still in
+/// pauses ([`Stop::time`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pace {
+    pub(super) most: u32,
+    pub(super) until: Option<Instant>,
 }
 
 /// One who takes turns.
@@ -115,7 +121,7 @@ impl Rotations<'_> {
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
         let every = if is_settled { SETTLED_EVERY } else { 1 };
-        let (length, most) = (self.lengths.turn(settle, None), MAX_ROTATIONS);
+        let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
         let (turns, seen, sampler, whole) = (Vec::new(), None, None, None);
         Ok(Rider { ongoing, generator, length, most, every, turns, seen, sampler, whole, tally })
     }
@@ -151,11 +157,9 @@ impl Rotations<'_> {
         failures: &mut Vec<(usize, Option<NotRun>)>,
         telling: &Telling<'_>,
     ) {
-        let watch = riders.first().map(|(_, rider)| PhaseWatch::of(rider.ongoing.server_run.record));
-        let mut lengths = Vec::new();
+        let mut longest = Duration::ZERO;
         for number in 0..MAX_ROTATIONS {
-            let had = watch.as_ref().map(|watch| self.had(riders, watch, &lengths)).unwrap_or_default();
-            if riders.is_empty() || self.stop.soon() || !self.pace.allows(had, self.stop.time()) {
+            if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest, self.stop.time()) {
                 return;
             }
             let (began, census) = (self.stop.time(), Census::take());
@@ -176,17 +180,8 @@ impl Rotations<'_> {
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
             failures.extend(failed.into_iter().map(|(index, failure)| (riders.remove(index).0, failure)));
-            lengths.push(self.stop.time().duration_since(began));
+            longest = longest.max(self.stop.time().duration_since(began));
         }
-    }
-
-    /// The rotations so far, which took these lengths.
-    fn had(&self, riders: &[(usize, Rider<'_, '_>)], watch: &PhaseWatch, lengths: &[Duration]) -> Had {
-        let turns: Vec<(&str, &[Turn])> = riders
-            .iter()
-            .map(|(_, rider)| (rider.ongoing.run.contender.as_str(), rider.turns.as_slice()))
-            .collect();
-        Had::of(lengths, &watch.slow_rotations(self.cell, &turns, lengths.len()))
     }
 
     fn turn(
@@ -264,6 +259,24 @@ fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
     let cpu = whole.cpu_ns() - own.cpu_ns?;
     let wall = whole.wall_ns - own.wall.into();
     Some(cpu.0 as f64 / wall.0.max(1) as f64)
+}
+
+impl Pace {
+    /// A share of what is left of it `now`, but the least number of rotations at least.
+    pub(super) fn part(self, share: f64, now: Instant) -> Self {
+        // `as` saturates, and the value is a whole number in range.
+        let most = (f64::from(self.most) * share).round() as u32;
+        Self {
+            most: most.max(MIN_ROTATIONS.min(self.most)),
+            until: self.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share)),
+        }
+    }
+
+    /// Whether rotation `number`, the first being 0, may begin `now` when the longest so far took `longest`.
+    pub(super) fn allows(self, number: u32, longest: Duration, now: Instant) -> bool {
+        let in_time = |until| number < MIN_ROTATIONS || now + longest <= until;
+        number < self.most && self.until.is_none_or(in_time)
+    }
 }
 
 /// Does something with each rider; those with whom it fails leave.

@@ -4,6 +4,8 @@
 //! half of the generator's CPUs; who has which half, and whose load begins first, is exchanged in every rotation
 //! (docs/method/duet.md).
 
+use std::time::Duration;
+
 use assay_host::cpuset::CpuSet;
 use assay_model::design::Side;
 use assay_model::experiment::Cell;
@@ -11,8 +13,8 @@ use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, NotRun};
 use assay_model::units::Nanos;
 
+use super::carousel::Pace;
 use super::event::Event;
-use super::pace::{Had, Pace};
 use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use super::turn_length::{Bounds, TurnLength};
@@ -122,12 +124,12 @@ impl Duets<'_> {
     }
 
     fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
-        let mut lengths = Vec::new();
+        let mut longest = Duration::ZERO;
         let pace = self.pace_for(players);
         for rotation in 0..MAX_ROTATIONS {
             let began = self.stop.time();
             for act in self.acts(players, rotation) {
-                if self.stop.soon() || !pace.allows(Had::of(&lengths, &[]), self.stop.time()) {
+                if self.stop.soon() || !pace.allows(rotation, longest, self.stop.time()) {
                     return;
                 }
                 telling.pause(self.stop);
@@ -141,7 +143,7 @@ impl Duets<'_> {
                     break;
                 }
             }
-            lengths.push(self.stop.time().duration_since(began));
+            longest = longest.max(self.stop.time().duration_since(began));
         }
     }
 
@@ -150,7 +152,7 @@ impl Duets<'_> {
         let longest = players.iter().map(|player| player.length).reduce(TurnLength::or_longer);
         match (self.pace.until, longest) {
             (None, Some(length)) => {
-                self.pace.with_most(self.lengths.turns_in_the_time_of(self.pace.most, length))
+                Pace { most: self.lengths.turns_in_the_time_of(self.pace.most, length), ..self.pace }
             }
             _ => self.pace,
         }

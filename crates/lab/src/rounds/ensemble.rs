@@ -9,9 +9,8 @@ use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
 use assay_verdict::allocation::Settled;
 
-use super::carousel::Rotations;
+use super::carousel::{Pace, Rotations};
 use super::duet::Duets;
-use super::pace::Pace;
 use super::server_run::{OngoingRun, ServerRun};
 use super::settle::Settles;
 use super::telling::Telling;
@@ -225,9 +224,9 @@ impl Ensemble<'_> {
     /// The first of the `cells` that are left has its part of the time that is left: as many turns as the others, however many
     /// take part in it.
     fn pace(&self, cells: &[(usize, Cell)], parts: &mut [Part<'_>], after: Duration) -> Pace {
-        if self.pace.until.is_none() {
-            return self.pace;
-        }
+        let Some(until) = self.pace.until else { return self.pace };
+        let now = self.stop.time();
+        let left = until.saturating_duration_since(now).saturating_sub(after);
         let mut turns_in = |cell: &Cell| -> f64 {
             let riders = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
             riders.map(|(_, ongoing)| self.settled.share_of(&ongoing.run.contender, cell)).sum()
@@ -235,7 +234,7 @@ impl Ensemble<'_> {
         let all: f64 = cells.iter().map(|(_, cell)| turns_in(cell)).sum();
         let own = cells.first().map_or(0.0, |(_, cell)| turns_in(cell));
         let share = if all > 0.0 { own / all } else { 0.0 };
-        self.pace.share_of_time(share, self.stop.time(), after)
+        Pace { until: Some(now + left.mul_f64(share)), ..self.pace }
     }
 
     /// What is measured in one piece, and stopping, probably takes.

@@ -8,9 +8,9 @@ use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
+use super::carousel::Pace;
 use super::ensemble::Ensemble;
 use super::event::Event;
-use super::pace::Pace;
 use super::round::Part;
 use crate::error::LabError;
 use crate::log;
@@ -105,7 +105,7 @@ impl Runner<'_> {
             plan: self.plan,
             round,
             cells: vec![(number, cell.clone())],
-            pace: Pace::by_the_clock(MAX_ROTATIONS, until, until),
+            pace: Pace { most: MAX_ROTATIONS, until: Some(until) },
             settled: &nobody,
             stop: self.stop,
             settles: &self.settles,

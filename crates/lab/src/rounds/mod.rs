@@ -14,7 +14,6 @@ mod leaving;
 mod links;
 mod long_look;
 mod measuring;
-mod pace;
 mod pacing;
 mod preparing;
 mod profiling;

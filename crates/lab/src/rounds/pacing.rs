@@ -9,7 +9,7 @@ use assay_model::units::Nanos;
 use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
 
 use super::Runner;
-use super::pace::Pace;
+use super::carousel::Pace;
 use super::{lead_in, warmup};
 use crate::error::LabError;
 use crate::log;
@@ -59,7 +59,7 @@ impl Runner<'_> {
         let most = if self.looks() { turns_of(&self.plan.experiment) } else { MAX_ROTATIONS };
         self.pacing = Some(Pacing {
             rounds: opening.rounds,
-            pace: Pace::by_the_clock(most, end.checked_sub(others).unwrap_or(end), end),
+            pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)) },
             settled: Settled::default(),
             besides: None,
         });
@@ -80,8 +80,10 @@ impl Runner<'_> {
             // Fixed before the first look, because the sequential rule must know how many there can be.
             self.record.experiment.rounds = self.most_looks(1 + further);
         }
-        let most = rest.map_or(0, |rest| self.most_turns(rest, later, seen.rotation.into()));
-        let next = Pace::by_the_clock(most, now + left / further.max(1), end);
+        let next = Pace {
+            most: rest.map_or(0, |rest| self.most_turns(rest, later, seen.rotation.into())),
+            until: Some(now + left / further.max(1)),
+        };
         if let Some(pacing) = &mut self.pacing {
             pacing.rounds = done + further;
             pacing.pace = next;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
@@ -12,9 +12,9 @@ use assay_model::setting::Setting;
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
+use super::carousel::Pace;
 use super::ensemble::{EndedRun, Ensemble};
 use super::event::Event;
-use super::pace::Pace;
 use super::pacing::Pacing;
 use super::server_run::ServerRun;
 use crate::database::Supplied;
@@ -108,7 +108,9 @@ impl Runner<'_> {
                 log::divided(round, number, &members, common.as_ref().map(names), &self.room());
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
-            let own = pace.share_of_time(share, self.stop.time(), Duration::ZERO);
+            let now = self.stop.time();
+            let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
+            let own = Pace { until, ..pace };
             let begun = self.group(Group { round, number, parts: group, common }, order, own);
             waiting.retain(|part| !begun.contains(part));
         }
@@ -223,19 +225,18 @@ impl Runner<'_> {
         let whole = match &self.pacing {
             Some(pacing) => pacing.pace(),
             None if self.fills_the_budget() => self.equal_part(round),
-            None => Pace::of(turns_of(&self.plan.experiment)),
+            None => Pace { most: turns_of(&self.plan.experiment), until: None },
         };
-        whole.share_of_time(share, began, Duration::ZERO)
+        let part = |until: Instant| began + until.saturating_duration_since(began).mul_f64(share);
+        Pace { until: whole.until.map(part), ..whole }
     }
 
     /// As much of the time for all rounds as each of the others has.
     fn equal_part(&self, round: u32) -> Pace {
         let further = self.rounds_expected().max(round + 1) - round;
         let now = self.stop.time();
-        let by_the_clock = |end: Instant| {
-            Pace::by_the_clock(MAX_ROTATIONS, now + end.saturating_duration_since(now) / further, end)
-        };
-        self.end_of_budget().map_or(Pace::of(MAX_ROTATIONS), by_the_clock)
+        let left = self.end_of_budget().map(|end| end.saturating_duration_since(now));
+        Pace { most: MAX_ROTATIONS, until: left.map(|left| now + left / further) }
     }
 
     /// What a part has to itself.

@@ -95,7 +95,6 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::AnsweredByItself { answers, of } => server::answered_by_itself(*answers, *of),
         E::Pressure { share } => machine::pressure(*share),
         E::MachineSpeed { spread_share, outliers } => machine::speed(*spread_share, *outliers),
-        E::SlowPhases { turns } => machine::slow_phases(*turns),
         E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),
         E::Change { change_share, p } => runs::change(check, *change_share, *p),
         E::NoiseFloor { restart_cv, contender, is_compared, apart } => {

@@ -207,10 +207,6 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         Rule::RunningServer | Rule::SharedCpus => PIN_IT,
         Rule::SendLag => LATE,
         Rule::ServerEnded => "see its log, and what ended it; then start it again and measure again",
-        Rule::SlowPhases => {
-            "something that is not seen from here takes the machine's speed for seconds: use one that is not shared, or give the run \
-             more time (`--budget`)"
-        }
         Rule::Steal => "use a machine that is not shared, or measure more rounds",
         Rule::Tcp => {
             "raise net.core.somaxconn and the server's backlog, use fewer connections, and stop other traffic"

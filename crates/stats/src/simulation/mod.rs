@@ -12,7 +12,6 @@ mod trials;
 
 use rand::{Rng, RngExt as _};
 
-use crate::phases::{Turn, left_out};
 use crate::table::Windows;
 
 pub use adaptive::Adaptive;
@@ -83,37 +82,13 @@ pub struct World {
     pub void_share: f64,
     /// How much the machine's speed wanders, with a memory of [`MEMORY_WINDOWS`].
     pub machine_sd: f64,
-    /// Slow phases of the machine; none where it has none.
-    pub phases: Option<Phases>,
     /// Groups into which every round is split: the first contender lives in each, who lives in which of the others is drawn by
     /// lot. 1 where all live at once.
     pub groups: usize,
 }
 
-/// Slow phases of a simulated machine, which begin and end by chance and are left out by [`crate::phases`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Phases {
-    /// Share of the time that they take.
-    pub share: f64,
-    /// Their mean length, in windows.
-    pub windows: f64,
-    /// The logarithm of the speed that is left, on average.
-    pub depth: f64,
-    /// How much that differs from window to window, as a standard deviation.
-    pub uneven: f64,
-    /// Whether rotations that fall into them are had again, and their windows left out; else these count like others.
-    pub are_waited_out: bool,
-}
-
 /// How many windows it takes until the machine has forgotten all but a third of its speed: about two seconds.
 pub const MEMORY_WINDOWS: f64 = 20.0;
-
-/// From the beginning of a window to that of the next, in seconds.
-const TURN_S: f64 = 0.2;
-/// Most rotations that are had again, for each that is wanted.
-const MOST_WAITED: usize = 2;
-/// From the beginning of a block to that of the next.
-const APART_S: f64 = 1000.0;
 
 impl Shape {
     /// Draws a number of mean 0 and variance 1.
@@ -167,7 +142,6 @@ impl World {
             round_sd: 0.05,
             void_share: 0.0,
             machine_sd: 0.0,
-            phases: None,
             groups: 1,
         }
     }
@@ -197,35 +171,23 @@ impl World {
         groups
     }
 
-    /// One life of each of those who live at once, and the order in which they had their windows.
-    fn block(&self, living: &[usize], rng: &mut impl Rng) -> (Vec<Vec<Option<f64>>>, Vec<usize>) {
+    /// One life of each of those who live at once.
+    fn block(&self, living: &[usize], rng: &mut impl Rng) -> Vec<Vec<Option<f64>>> {
         let of_block = self.round_sd * Shape::HeavyTailed.draw(rng);
         let restart = |of: &Simulated| of.log_rate + of_block + of.restart_sd * self.restarts.draw(rng);
         let lives: Vec<f64> = self.contenders.iter().map(restart).collect();
         let mut windows = vec![Vec::new(); lives.len()];
         let memory = (-1.0 / MEMORY_WINDOWS).exp();
         let mut speed = self.machine_sd * normal(rng);
-        let mut is_slow = self.phases.is_some_and(|phases| rng.random::<f64>() < phases.share);
-        let mut order = Vec::new();
-        let (mut rotations, mut waited) = (0, 0);
-        while rotations < self.rotations {
-            let mut slow_windows = 0;
+        for _ in 0..self.rotations {
             for contender in shuffled(living.len(), rng).into_iter().map(|place| living[place]) {
                 speed = memory * speed + self.machine_sd * (1.0 - memory * memory).sqrt() * normal(rng);
                 let error = self.contenders[contender].window_sd * self.windows.draw(rng);
                 let is_void = rng.random::<f64>() < self.void_share;
-                let slow = self.phases.map_or(0.0, |phases| phases.effect(&mut is_slow, rng));
-                windows[contender].push((!is_void).then_some(lives[contender] + speed + slow + error));
-                order.push(contender);
-                slow_windows += usize::from(is_slow);
+                windows[contender].push((!is_void).then_some(lives[contender] + speed + error));
             }
-            let waits = self.phases.is_some_and(|phases| phases.are_waited_out)
-                && slow_windows * 2 > living.len()
-                && waited < MOST_WAITED * self.rotations;
-            waited += usize::from(waits);
-            rotations += usize::from(!waits);
         }
-        (windows, order)
+        windows
     }
 }
 
@@ -245,16 +207,11 @@ impl Truth for World {
     /// The windows rotate in an order drawn anew each time.
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
         let mut measured = vec![Windows::new(); self.contenders.len()];
-        let mut orders = Vec::new();
         for _ in 0..self.rounds {
             for living in self.grouped(rng) {
-                let (block, order) = self.block(&living, rng);
+                let block = self.block(&living, rng);
                 measured.iter_mut().zip(block).for_each(|(windows, of_block)| windows.push(of_block));
-                orders.push(order);
             }
-        }
-        if self.phases.is_some_and(|phases| phases.are_waited_out) {
-            leave_out(&mut measured, &orders);
         }
         measured
     }
@@ -262,38 +219,6 @@ impl Truth for World {
     fn round_of_blocks(&self) -> Vec<usize> {
         (0..self.rounds).flat_map(|round| vec![round; self.groups]).collect()
     }
-}
-
-impl Phases {
-    /// What the machine's phase adds to the next window; it may begin or end before.
-    fn effect(self, is_slow: &mut bool, rng: &mut impl Rng) -> f64 {
-        let ends = 1.0 / self.windows.max(1.0);
-        let begins = ends * self.share / (1.0 - self.share);
-        if rng.random::<f64>() < if *is_slow { ends } else { begins } {
-            *is_slow = !*is_slow;
-        }
-        if *is_slow { self.depth + self.uneven * normal(rng) } else { 0.0 }
-    }
-}
-
-/// Leaves out the windows in slow phases, as the verdict does; each block's windows were measured in its order, a fifth of a second
-/// each, and blocks are far from each other.
-fn leave_out(measured: &mut [Windows], orders: &[Vec<usize>]) {
-    let mut found = Vec::new();
-    for (life, order) in orders.iter().enumerate() {
-        let mut had = vec![0; measured.len()];
-        for (place, &contender) in order.iter().enumerate() {
-            let rotation = had[contender];
-            had[contender] += 1;
-            let at_s = life as f64 * APART_S + place as f64 * TURN_S;
-            found.extend(measured[contender][life][rotation].map(|log_rate| {
-                ((contender, life, rotation), Turn { contender, series: contender, life, at_s, log_rate })
-            }));
-        }
-    }
-    let (places, turns): (Vec<_>, Vec<Turn>) = found.into_iter().unzip();
-    let slow = places.into_iter().zip(left_out(&turns)).filter(|(_, is_slow)| *is_slow);
-    slow.for_each(|((contender, life, rotation), _)| measured[contender][life][rotation] = None);
 }
 
 fn shuffled(n: usize, rng: &mut impl Rng) -> Vec<usize> {

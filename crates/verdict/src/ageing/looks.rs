@@ -10,6 +10,7 @@ use assay_stats::ageing::Look;
 
 use crate::closed;
 use crate::sample::mean_response_s;
+use crate::turns::log_rates;
 use crate::window::{Evidence, ServerRun, Window};
 
 /// A window in one piece is looked at in parts of this length at least.
@@ -105,8 +106,8 @@ fn points(window: &Window<'_>, limit: Option<&Window<'_>>) -> Vec<(f64, f64)> {
     if window.measured.turns.is_empty() {
         return parts(window.measured);
     }
-    let own = window.log_rates();
-    let limits = limit.map(|limit| limit.log_rates());
+    let own = log_rates(window.measured, &window.counting);
+    let limits = limit.map(|limit| log_rates(limit.measured, &limit.counting));
     let ages: BTreeMap<u32, f64> = window
         .measured
         .turns

@@ -88,17 +88,6 @@ pub(super) fn speed(spread_share: f64, outliers: Part) -> String {
     format!("the machine's own speed varied by {spread} from window to window{odd}")
 }
 
-pub(super) fn slow_phases(turns: Part) -> String {
-    match turns.hits {
-        0 => format!("no slow phase of the machine in {}", many(turns.of, "turn")),
-        _ => format!(
-            "{} {} left out: the machine was slow then, as the turns of other servers show",
-            part(turns, "turn"),
-            if turns.hits == 1 { "is" } else { "are" }
-        ),
-    }
-}
-
 pub(super) fn loss(lost: u64, frames: u64, asked_share: f64) -> String {
     format!(
         "the link lost {} of {}, {} of them; {} were asked for",
