@@ -269,9 +269,8 @@ impl<'a> Runner<'a> {
 
     /// The first measured length replaces the predicted one; from then on the longest counts, per contender measured.
     fn time_rounds(&mut self, index: u32, length: Duration) {
-        let spared =
-            self.record.rounds.last().map_or(Duration::ZERO, |round| self.profiled_once(&round.runs));
-        let length = length.saturating_sub(spared);
+        let runs = self.record.rounds.last().map_or(&[][..], |round| &round.runs);
+        let length = length.saturating_sub(profiling::spared(&self.plan.experiment, runs));
         let next = length.mul_f64(self.taking_part() as f64 / self.took_part().max(1) as f64);
         self.round_length = if index == 0 { next } else { self.round_length.max(next) };
         if index == 0 && self.plan.experiment.until_settled && self.pacing.is_none() {

@@ -3,17 +3,16 @@
 
 use std::time::Duration;
 
-use assay_model::experiment::Cell;
 use assay_model::record::Run;
 use assay_model::units::Nanos;
 use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
 
 use super::Runner;
 use super::carousel::Pace;
-use super::{lead_in, warmup};
+use super::{lead_in, profiling, warmup};
 use crate::error::LabError;
 use crate::log;
-use crate::schedule::{Lives, MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, predicted_profile, turns_of};
+use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, turns_of};
 
 /// Starting a generator for a warm-up and making its connections takes less.
 const MOST_STARTING: Duration = Duration::from_secs(1);
@@ -114,23 +113,12 @@ impl Runner<'_> {
         let Some(round) = self.record.rounds.last() else { return length };
         let besides = length.saturating_sub(time_in_turns(round).into());
         match (self.rounds_done(), before) {
-            (1, _) => {
-                besides.saturating_sub(spared(&round.runs)).saturating_sub(self.profiled_once(&round.runs))
-            }
+            (1, _) => besides
+                .saturating_sub(spared(&round.runs))
+                .saturating_sub(profiling::spared(&self.plan.experiment, &round.runs)),
             (3.., Some(before)) => before.max(besides),
             _ => besides,
         }
-    }
-
-    /// What the profiles took of a first round that later rounds have not.
-    pub(super) fn profiled_once(&self, runs: &[Run]) -> Duration {
-        let experiment = &self.plan.experiment;
-        let spared = |run: &Run| {
-            let cells: Vec<Cell> = run.profiles.iter().map(|profile| profile.cell.clone()).collect();
-            let took = |lives| predicted_profile(experiment, &cells, lives);
-            took(Lives::First).saturating_sub(took(Lives::Later))
-        };
-        runs.iter().map(spared).sum()
     }
 
     /// Most rounds of a run that looks after each: as many as are planned, and some to spare, because contenders may leave.

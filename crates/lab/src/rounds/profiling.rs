@@ -1,10 +1,12 @@
 //! Slices of load in which it is looked where a server's time goes, apart from every measured window, because looking changes what
 //! is looked at (docs/method/profile.md).
 
-use assay_model::experiment::{Cell, Span};
+use std::time::Duration;
+
+use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::profile::{Profile, Refused, Sampled, Traced};
-use assay_model::record::NotRun;
+use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
 use assay_profile::{Sampling, Target, Tracing};
 use assay_verdict::Times;
@@ -14,7 +16,7 @@ use super::event::Event;
 use super::server_run::{OngoingRun, Order, ServerRun};
 use super::telling::Telling;
 use crate::log;
-use crate::schedule::{Slices, profiled};
+use crate::schedule::{Lives, Slices, predicted_profile, profiled};
 
 impl OngoingRun<'_> {
     /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
@@ -118,4 +120,14 @@ impl OngoingRun<'_> {
 /// How long a server was loaded.
 fn length_of(load: &LoadReport) -> Nanos {
     load.warmup_ns + load.window_ns
+}
+
+/// What profiling took of a first round that later rounds do without.
+pub(super) fn spared(experiment: &Experiment, runs: &[Run]) -> Duration {
+    let spared = |run: &Run| {
+        let cells: Vec<Cell> = run.profiles.iter().map(|profile| profile.cell.clone()).collect();
+        let takes = |lives| predicted_profile(experiment, &cells, lives);
+        takes(Lives::First).saturating_sub(takes(Lives::Later))
+    };
+    runs.iter().map(spared).sum()
 }
