@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint unit process process-of-binary process-of-parts alone browser dpdk-check deny cargo-deny fresh-clone templates-check package-check install shared-files deb static ui clean help
+.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint manners unit process process-of-binary process-of-parts alone browser dpdk-check deny cargo-deny fresh-clone templates-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -47,6 +47,8 @@ binary:
 	ASSAY_CARRIED_PRELOAD= $(CARGO) build --release --locked -p assay -p assay-preload
 
 ## test: set up, then every check and every test
+# One build compiles, lints and documents: `make lint` would check all dependencies twice more.
+test: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/scripts/lint-while-compiling.sh
 test:
 	scripts/setup.sh compiler
 	$(MAKE) -j 2 installed compiled
@@ -63,23 +65,25 @@ process-of-binary-and-page:
 	$(MAKE) process-of-binary
 	$(MAKE) browser
 
-# What computes has the CPU time that what waits does not need. Lint comes last, because clippy keeps cargo's lock.
+# What computes has the CPU time that what waits does not need.
 .PHONY: computed
 computed:
 	nice -n 10 $(MAKE) unit
-	nice -n 10 $(MAKE) lint
+	nice -n 10 $(MAKE) manners
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:
-	$(CARGO) build --workspace --bins --tests --examples --locked
+	$(CARGO) build --workspace --all-targets --locked
 
-## lint: layers, manners, dependencies and their licences, format, lints, documentation, generated files
-lint:
+## lint: layers, manners, dependencies and their licences, format, generated files, lints, documentation
+lint: manners
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+manners:
 	$(XTASK) tidy
 	$(XTASK) licences
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 	$(XTASK) schemas --check
 
 ## unit: tests inside the crates, and the examples in their documentation

@@ -1,7 +1,8 @@
 //! What may hold a server's answers up: figures and names, without a word of prose.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// Something that was found to hold a server's answers up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! A single check of whether a number may be believed.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+#[cfg(feature = "schemas")]
+use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::evidence::Evidence;
 use crate::rule::Rule;
 
@@ -75,8 +75,9 @@ impl From<Written> for Check {
     }
 }
 
+#[cfg(feature = "schemas")]
 impl JsonSchema for Check {
-    fn schema_name() -> Cow<'static, str> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Check".into()
     }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::interval::Interval;
 
 /// Longest name of a currency, in characters.

@@ -1,8 +1,8 @@
 //! What several generators say of the same servers: computed from the record, never stored beside it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::generator::GeneratorName;
 use crate::generator_window::CountedBy;

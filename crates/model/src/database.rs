@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::JsonSchema;
 use crate::not_run::NotRun;
 
 /// A kind of database, and what is in it when a server finds it.

@@ -1,7 +1,8 @@
 //! How two sides of a comparison are measured, and why so.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// What `assay compare` measures: others against a base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,8 @@
 //! Whether a machine is fit to measure on: the JSON of `assay doctor --json`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::check::CheckOutcome;
 use crate::host::{HostFacts, Isolation};
 use crate::units::Nanos;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::interval::Interval;
 use crate::units::Nanos;
 

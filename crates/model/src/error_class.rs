@@ -1,8 +1,8 @@
 //! The classes of failed requests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::tls::TlsFault;
 
 /// Why a request failed; the classes are disjoint (docs/method/validation.md#classes-of-failure).

@@ -11,13 +11,15 @@ mod hosts;
 mod in_flight;
 mod neighbour;
 mod part;
+#[cfg(feature = "schemas")]
+mod sentences;
 mod withheld;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::error_class::ErrorClass;
 use crate::experiment::Cell;
 use crate::imported::Imported;
@@ -36,8 +38,9 @@ pub use hosts::{HostApart, HostMeasure};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
+#[cfg(feature = "schemas")]
+pub(crate) use sentences::with_sentences;
 pub use withheld::Withheld;
-pub(crate) use withheld::with_sentences;
 
 /// What a rule found: the figures that decide it, of whichever kind the rule looks at. Shares are from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::core_hour::CoreHour;
 use crate::design::{Comparing, Design};
 use crate::generator::GeneratorName;

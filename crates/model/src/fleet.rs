@@ -1,8 +1,8 @@
 //! How the clocks of several hosts, or processes, stand to each other, as data.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// How another monotonic clock stands to ours.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// A load generator: ours, or one of another project.

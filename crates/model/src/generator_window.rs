@@ -1,8 +1,8 @@
 //! Windows of load that generators made one after the other on one server: whether its figures are the generator's.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::generator::{GeneratorName, Told};
 use crate::units::Nanos;

@@ -1,7 +1,8 @@
 //! The machine a run took place on.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// Facts that decide whether two results can be compared. What could not be read is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,8 @@
 //! The hosts of a run: what the network between them carries, and what each did, as the verdict tells it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::evidence::HostMeasure;
 use crate::interval::Interval;
 use crate::lab::HostRole;

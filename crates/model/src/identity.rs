@@ -1,8 +1,8 @@
 //! Who a contender is, wherever it is met: chosen, started, recorded, judged and shown.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::contender::{Contender, Kind};
 
 /// Who a contender is: what of it does not change in a run.

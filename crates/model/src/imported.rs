@@ -1,7 +1,8 @@
 //! Where the figures of a record came from that assay did not measure.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// The origin of figures that somebody else measured, elsewhere and by other rules. Nothing about them was observed by
 /// assay: no limit, no interval, no check of the machine or the answers.

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::doctor::Diagnosis;
 use crate::fleet::ClockOffset;
 use crate::host::HostFacts;

@@ -1,8 +1,8 @@
 //! What a server answered before any load, where nobody said what is right (docs/method/answers.md).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::shape::Shape;
 
 /// The answers to one kind of request, together.

@@ -10,6 +10,13 @@
 //! Must not know: sockets, processes, files, terminals, how anything is measured or drawn.
 #![forbid(unsafe_code)]
 
+/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`.
+#[cfg(not(feature = "schemas"))]
+pub use assay_no_schema::JsonSchema;
+/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`.
+#[cfg(feature = "schemas")]
+pub use schemars::JsonSchema;
+
 pub mod arrival;
 pub mod cause;
 pub mod check;

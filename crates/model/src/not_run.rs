@@ -1,8 +1,8 @@
 //! Why something was not run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::network::Network;
 use crate::protocol::Protocol;
 use crate::setting::Setting;

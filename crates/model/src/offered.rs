@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::slo::Slo;
 
 /// Behind a number of requests.

@@ -1,8 +1,8 @@
 //! What a run would show, told before it begins. Nothing here is measured; it follows from the noise of earlier runs.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 use crate::verdict::Noise;
 

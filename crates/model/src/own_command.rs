@@ -1,7 +1,8 @@
 //! Servers of the user's own in an experiment: `[[command]]`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// A server of the user's own that assay starts, measures and stops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! The parts that a server's time is divided into.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// A part of what a server spends on an answer. Each moment of its CPU time belongs to exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::load::Arrival;
 use crate::units::Nanos;

@@ -1,7 +1,8 @@
 //! Whether a run looks where the time of its servers goes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// The lives that are profiled, after their windows, in slices of load of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! What is spoken to a server.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// What is spoken to a server.
 #[derive(

@@ -2,9 +2,9 @@
 //!
 //! Other machines, years and networks: only the ratios within each table can be compared, never figures across.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::network::Network;
 
 /// Figures of others, as they were published.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// Each rule with what it demands and its name in files.
 macro_rules! rules {

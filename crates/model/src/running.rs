@@ -1,7 +1,8 @@
 //! A server that somebody else runs, as far as this machine shows it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// What is known of a server that was running already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// The quantiles that an objective may name, with the share in millionths that may lie beyond each.

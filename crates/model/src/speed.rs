@@ -1,8 +1,8 @@
 //! The speed of CPUs beside a window, by a fixed piece of work.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// CPU time of each part of the probe's work on one CPU at one moment: more is slower.

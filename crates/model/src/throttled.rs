@@ -1,8 +1,8 @@
 //! What a quota of CPU time did.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// A quota of CPU time that a control group sets (kernel: scheduler/sched-bwc.rst), and what it did over a window.

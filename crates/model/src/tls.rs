@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// Why a connection could not be secured, or is secure no longer.

@@ -1,8 +1,8 @@
 //! Turns, the short windows in which the servers of a round are measured, and what others may take from a turn or a window.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::energy::Energy;
 use crate::load::LoadTurn;
 use crate::rule::Rule;

@@ -5,8 +5,9 @@ use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// A point on the monotonic clock, or a span of time, in nanoseconds.
 ///

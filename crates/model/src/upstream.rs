@@ -1,8 +1,8 @@
 //! The server behind proxies, and what it did while they were under load.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::usage::Usage;
 
 /// The server behind every proxy of a run: a process for each life of a proxy.

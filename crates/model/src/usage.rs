@@ -1,8 +1,8 @@
 //! What a process, or a group of them, consumed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// Resources used over a span of time by a set of processes.

@@ -2,9 +2,9 @@
 
 mod proxy;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::check::Check;
 use crate::conformance::Score;
 use crate::core_hour::Money;

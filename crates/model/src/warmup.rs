@@ -1,8 +1,8 @@
 //! Load that servers get before they are measured.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::usage::Counted;
 

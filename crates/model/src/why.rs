@@ -1,8 +1,8 @@
 //! Where the time of servers goes, and where one spends more of it than another: computed from profiles, never stored beside them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::cause::HeldUp;
 use crate::core_hour::Money;
 use crate::energy::EnergyPerAnswer;

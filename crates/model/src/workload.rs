@@ -5,9 +5,9 @@ pub mod family;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::database::{DatabaseKind, kind_or_flag};
 use crate::html::Page;
 use crate::message::{self, BadMessage};

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use assay_model::JsonSchema;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Changes, Conformance, Severity};
 use assay_model::contender::Kind;
@@ -17,7 +18,6 @@ use assay_model::verdict::{
     Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Standing, Timing, Verdict,
 };
 use assay_stats::tiers::LEAST_MARGIN;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{format, words};

@@ -1,9 +1,9 @@
 //! What a protocol costs, gathered by the pair of protocols: the data of the page's section and the texts of every format.
 
+use assay_model::JsonSchema;
 use assay_model::experiment::{Cell, Protocol};
 use assay_model::record::Record;
 use assay_model::verdict::{Call, Interval, ProtocolCost, Verdict};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{foreign, format, notes, words};

@@ -1,10 +1,10 @@
 //! What the stack costs, gathered by the pair of networks: the data of the page's section and the texts of every format.
 
+use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::Record;
 use assay_model::verdict::{Call, Crossing, StackCost, Verdict};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{foreign, format, notes, words};

@@ -1,12 +1,12 @@
 //! Where the time goes: the texts of every format.
 
+use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Stack};
 use assay_model::part::Part;
 use assay_model::record::Record;
 use assay_model::verdict::{Interval, Verdict};
 use assay_model::why::{CountDifference, Difference, Event, PartDifference, Spending, Unnamed, Why};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::words::count_of;

@@ -1,8 +1,8 @@
 //! How old servers were when they were measured.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// How old servers were when what counts of them was measured: from the youngest to the oldest.

@@ -1,8 +1,8 @@
 //! What was done with answers, and what they were.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::learnt::{Held, Learnt};
 
 /// What answers were held against, from the weakest to the strongest.

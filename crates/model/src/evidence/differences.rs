@@ -1,9 +1,9 @@
 //! What two runs do not have in common.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::JsonSchema;
 use crate::imported::Imported;
 
 /// A run of somebody else's.

@@ -1,8 +1,8 @@
 //! A server that did not live to the end of a measurement.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::units::Nanos;
 
 /// A server that ended while it was measured.

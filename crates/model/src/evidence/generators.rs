@@ -1,8 +1,8 @@
 //! What other generators found of the same servers.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::generator::GeneratorName;
 

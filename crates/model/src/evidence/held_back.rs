@@ -1,9 +1,9 @@
 //! What a quota did, and what a contender differs from itself by.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Part;
+use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::interval::Interval;
 

@@ -1,7 +1,8 @@
 //! How many requests a closed loop had in flight, and what else its generator did meanwhile.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// What a closed loop had in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

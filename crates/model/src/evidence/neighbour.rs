@@ -1,8 +1,8 @@
 //! A server that may run where the generator does.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::cpuset::CpuSet;
 use crate::running::Running;
 

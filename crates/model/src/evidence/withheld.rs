@@ -1,10 +1,9 @@
 //! Why a number is withheld.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Part;
+use crate::JsonSchema;
 use crate::check::Check;
 use crate::experiment::Protocol;
 use crate::rule::Rule;
@@ -77,28 +76,5 @@ impl Withheld {
     /// A check makes it void.
     pub fn void(check: &Check) -> Self {
         Self::Void { check: Box::new(check.clone()) }
-    }
-}
-
-/// Says in a schema that documents for readers have a sentence beside these findings.
-pub(crate) fn with_sentences(schema: &mut schemars::Schema) {
-    let sentences = [
-        (
-            "withheld_for",
-            "withheld",
-            "Why it is withheld, in a sentence; only in what is written for readers.",
-        ),
-        (
-            "limit_found",
-            "limit_evidence",
-            "What the limit was concluded from, in a sentence; only there, too.",
-        ),
-    ];
-    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
-    for (finding, sentence, about) in sentences {
-        if properties.contains_key(finding) {
-            let text = serde_json::json!({ "description": about, "type": ["string", "null"] });
-            properties.insert(sentence.to_owned(), text);
-        }
     }
 }

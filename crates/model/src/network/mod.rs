@@ -5,9 +5,10 @@ mod spec;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::JsonSchema;
 
 pub use spec::{Cable, Spec, SpecError};
 

@@ -1,9 +1,9 @@
 //! What a proxy costs: what was found of it beside the way without it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Call;
+use crate::JsonSchema;
 use crate::evidence::Withheld;
 use crate::experiment::Cell;
 use crate::interval::Interval;

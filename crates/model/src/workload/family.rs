@@ -1,9 +1,9 @@
 //! One file that stands for several workloads, which differ in a number.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Expect, RequestKind, Workload};
+use crate::JsonSchema;
 use crate::template::with_values;
 
 /// A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.

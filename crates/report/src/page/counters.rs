@@ -1,10 +1,10 @@
 //! What it took to answer on the user-space stack: each end's system calls, and what its own stack counted.
 
+use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::load::StackCounts;
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{StackCost, Verdict};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One contender in one cell on the user-space stack, over all windows that are not void.

@@ -1,9 +1,9 @@
 //! Durations over rounds: by quantile, and the share of requests below a duration.
 
+use assay_model::JsonSchema;
 use assay_stats::Histogram;
 use assay_stats::censored;
 use assay_stats::order::is_resolved;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Quantiles of a curve: nearly equal steps on an axis of nines.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use assay_model::JsonSchema;
 use assay_model::experiment::{Cell, Experiment, Protocol};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRun, Program, Record, Round, State};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::window::{is_proper, missing_cells};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_model::JsonSchema;
 use assay_model::experiment::{Cell, Protocol};
 use assay_model::load::Arrival;
 use assay_model::network::Network;
@@ -12,7 +13,6 @@ use assay_model::verdict::{
     AnsweredVerdict, Call, CellVerdict, LatencyVerdict, Pair, RedlineVerdict, Standing, Verdict,
 };
 use assay_verdict::{Evidence, Window as Timed};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::curve::{Curve, Durations, curve};

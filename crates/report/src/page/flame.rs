@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::profile::{Frame, FrameKind, Owner, Sampled};
 use assay_model::record::Record;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Share of all samples below which a function with all that it calls is left out: nobody sees a bar that is a pixel wide.

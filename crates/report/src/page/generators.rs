@@ -1,9 +1,9 @@
 //! What other generators say of the same servers, cell by cell.
 
+use assay_model::JsonSchema;
 use assay_model::cross_check::{CrossCheck, CrossCheckStanding};
 use assay_model::experiment::Cell;
 use assay_model::verdict::Verdict;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cross_check;

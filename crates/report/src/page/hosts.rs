@@ -1,8 +1,8 @@
 //! The hosts of a run, each with what is known of it.
 
+use assay_model::JsonSchema;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::hosts;

@@ -11,17 +11,17 @@ mod findings;
 mod flame;
 mod generators;
 mod hosts;
+#[cfg(feature = "schemas")]
 mod schema;
 mod since;
 mod why;
 mod window;
 
+use assay_model::JsonSchema;
 use assay_model::check::Check;
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{AddedLatency, Beside, NoiseFloor, ProxyCost, Standing, Verdict};
 use assay_verdict::Evidence;
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 pub use self::counters::{EndCounters, StackCounters, ToldCounts};
@@ -172,9 +172,9 @@ impl Published {
 }
 
 /// The JSON schema of [`Page`], from which `report-ui/src/types.ts` is generated.
+#[cfg(feature = "schemas")]
 pub fn schema() -> schemars::Schema {
-    let all = SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Page>();
-    schema::in_words(all)
+    schema::in_words::<Page>()
 }
 
 fn title(record: &Record, verdict: &Verdict) -> String {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 /// The findings and the sentence that the page is given in the place of each.
@@ -11,9 +12,9 @@ const IN_WORDS: [(&str, &str); 3] =
 /// Sentences that are always there.
 const ALWAYS: [&str; 2] = ["evidence", "limit_evidence"];
 
-/// A schema without findings, and without the types that only these have.
-pub(super) fn in_words(schema: Schema) -> Schema {
-    let mut schema = schema;
+/// The schema of a type as it is written, without findings, and without the types that only these have.
+pub(super) fn in_words<T: JsonSchema>() -> Schema {
+    let mut schema = SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<T>();
     if let Some(types) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
         types.values_mut().for_each(told);
     }

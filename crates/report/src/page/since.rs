@@ -1,9 +1,9 @@
 //! What changed since the last run of the same experiment, as [`crate::comparison`] tells it.
 
+use assay_model::JsonSchema;
 use assay_model::comparison::{Comparison, Row, Shift};
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison;

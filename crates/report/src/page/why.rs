@@ -1,10 +1,10 @@
 //! Where the time goes in one cell: figures for the bars, and the texts that every format shares.
 
+use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::part::Part;
 use assay_model::record::Record;
 use assay_model::why::{Spending, Why};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::why::{Line, differences, doing, footing, grounds, is_faithful, lines, part_name, parts, sides};
