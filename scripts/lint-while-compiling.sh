@@ -7,8 +7,9 @@
 set -eu
 
 main() {
+    root=$(dirname "$(dirname "$(readlink -f "$0")")")
     case "${CARGO_MANIFEST_DIR:-}" in
-    "$(repository)"/crates/* | "$(repository)"/xtask) ;;
+    "$root"/crates/* | "$root"/xtask) ;;
     *) exec "$@" ;; # a contender that a test builds, or a question of cargo's about the compiler
     esac
     if has_unsafe_code; then
@@ -23,18 +24,16 @@ main() {
     fi
 }
 
-repository() { dirname "$(dirname "$(readlink -f "$0")")"; }
-
 # Clippy compiles as rustc does, but without the checks of pointers with which such code must be tested.
 has_unsafe_code() {
-    grep -rqE --include='*.rs' 'unsafe (\{|fn|impl|extern)' "$CARGO_MANIFEST_DIR"
+    grep -rqE --include='*.rs' 'unsafe (\{|fn|impl|extern|trait)' "$CARGO_MANIFEST_DIR"
 }
 
 # As `cargo doc` has it: libraries and programs; neither tests, nor examples, nor what builds.
 is_documented() {
     for argument; do
         case "$argument" in
-        --test | */examples/* | */benches/* | build_script_*) return 1 ;;
+        --test | */examples/*.rs | */benches/*.rs | build_script_*) return 1 ;;
         esac
     done
 }
