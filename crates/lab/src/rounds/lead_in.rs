@@ -7,13 +7,16 @@ use assay_model::record::{LeadIn, NotRun, Run, Warmup};
 use assay_model::units::Nanos;
 
 use super::server_run::{OngoingRun, wanted};
-use super::warmup_length::SLICES_OF_NO_WARMUP;
+use super::warmup_length::gets_warm;
 use super::warmup_rule::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
 use crate::generator::Generator;
 use crate::log;
 
 /// Most slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
 const MOST_LOOK_SLICES: usize = 8;
+/// Fewest slices for a contender that gets warm by load: looks are taken in its first life, which rests less and is warmer than later
+/// ones.
+const LEAST_SLICES: usize = 1;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
 
@@ -109,9 +112,9 @@ pub(super) fn spared(run: &Run) -> Duration {
 /// look is no longer than the longest warm-up of its first life, and what follows it to compare with.
 fn recovery_of(lives: &[&Run]) -> Recovery {
     let first_life = lives.iter().find(|run| !run.warmups.is_empty());
-    let warmups = first_life.iter().flat_map(|run| &run.warmups);
-    let when_cold = warmups.map(slices_needed).max().unwrap_or(0);
-    if when_cold <= SLICES_OF_NO_WARMUP {
+    let warmups = || first_life.iter().flat_map(|run| &run.warmups);
+    let when_cold = warmups().map(slices_needed).max().unwrap_or(0);
+    if !warmups().any(gets_warm) {
         return Recovery::Known(when_cold);
     }
     let length = (when_cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES);
@@ -121,7 +124,7 @@ fn recovery_of(lives: &[&Run]) -> Recovery {
     if looks.len() < LOOKS {
         return Recovery::Look(length);
     }
-    Recovery::Known(slices_until_recovered(&looks))
+    Recovery::Known(slices_until_recovered(&looks).max(LEAST_SLICES))
 }
 
 /// Slices after which the rate was what it was in the end, of looks of one length. Each is taken as a share of its own end, because

@@ -2,13 +2,20 @@
 
 use assay_model::record::{Run, Warmup};
 
-use super::warmup_rule::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, slices_needed};
+use super::warmup_rule::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, rate_at_the_end, slices_needed};
 
-/// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections.
+/// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections,
+/// if they were not [far slower](SLOW_WHEN_COLD).
 pub(super) const SLICES_OF_NO_WARMUP: usize = 1;
+/// A first slice below this share of the rate in the end is that of a runtime that is cold, even if the next is not: new connections
+/// and memory take a tenth of a slice, an interpreter three quarters.
+const SLOW_WHEN_COLD: f64 = 0.5;
+/// A life is not warm below this share of the rate at which an earlier one ended, whatever its slices look like: a compiler pauses
+/// between its tiers, and no machine that is fit to measure is twice as slow as before.
+const LEAST_SHARE: f64 = 0.5;
 
 /// When a warm-up is over, in slices of load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WarmupLength {
     /// It does not end before that.
     least: usize,
@@ -17,6 +24,8 @@ pub(super) struct WarmupLength {
     /// Whether the server is warm in the end, where an earlier life tells. Else it is watched, and the warm-up goes on as long as it
     /// gets faster.
     told: Option<bool>,
+    /// It goes on while the server is slower than this.
+    floor: f64,
 }
 
 impl WarmupLength {
@@ -26,9 +35,11 @@ impl WarmupLength {
     /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
     pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
         let most = life.slices_left();
-        let Some(earlier) = earlier else { return Self { least: 0, most, told: None } };
+        let Some(earlier) = earlier else { return Self { least: 0, most, told: None, floor: 0.0 } };
         let least = slices_needed(earlier).max(life.slices_when_new());
-        Self { least, most: most.max(least), told: (!life.is_cold()).then_some(earlier.settled) }
+        let told = (!life.is_cold()).then_some(earlier.settled);
+        let floor = if gets_warm(earlier) { LEAST_SHARE * rate_at_the_end(&earlier.per_second) } else { 0.0 };
+        Self { least, most: most.max(least), told, floor }
     }
 
     /// This length, but no shorter than so many slices.
@@ -40,12 +51,17 @@ impl WarmupLength {
     /// Whether the slices with these rates are enough.
     pub(super) fn is_reached(self, per_second: &[f64]) -> bool {
         let done = per_second.len();
-        done >= self.least && (self.told.is_some() || done >= self.most || has_settled(per_second))
+        let is_warm = || self.is_fast(per_second) && (self.told.is_some() || has_settled(per_second));
+        done >= self.least && (done >= self.most || is_warm())
     }
 
     /// Whether a server that had these slices is warm.
     pub(super) fn has_settled(self, per_second: &[f64]) -> bool {
-        self.told.unwrap_or_else(|| has_settled(per_second))
+        self.is_fast(per_second) && self.told.unwrap_or_else(|| has_settled(per_second))
+    }
+
+    fn is_fast(self, per_second: &[f64]) -> bool {
+        rate_at_the_end(per_second) >= self.floor
     }
 }
 
@@ -85,10 +101,16 @@ impl Life<'_> {
 
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
     fn is_cold(&self) -> bool {
-        let gets_warm =
-            |first: &Run| first.warmups.iter().any(|warmup| slices_needed(warmup) > SLICES_OF_NO_WARMUP);
-        self.first.is_some_and(gets_warm) && !self.run.warmups.iter().any(|warmup| warmup.settled)
+        let is_warmed = |first: &Run| first.warmups.iter().any(gets_warm);
+        self.first.is_some_and(is_warmed) && !self.run.warmups.iter().any(|warmup| warmup.settled)
     }
+}
+
+/// Whether a server gets warm by load, as its warm-up on a workload shows.
+pub(super) fn gets_warm(warmup: &Warmup) -> bool {
+    let slices = &warmup.per_second;
+    let was_cold = slices.first().is_some_and(|first| *first < SLOW_WHEN_COLD * rate_at_the_end(slices));
+    was_cold || slices_needed(warmup) > SLICES_OF_NO_WARMUP
 }
 
 #[cfg(test)]
@@ -156,12 +178,40 @@ mod tests {
 
     #[test]
     fn a_compiled_server_gets_nothing_in_later_lives() {
-        let first = run(&[warmup(&compiled(1, 7), true)]);
+        // Its first slice was slower, by new connections.
+        let first = run(&[warmup(&[80.0, 100.0, 100.0, 100.0, 100.0, 100.0], true)]);
         let cold = run(&[]);
         let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
         assert_eq!(given(length, &compiled(1, 99)), 1);
         assert!(length.has_settled(&[25.0]), "known from the first life");
         assert_eq!(given(length.at_least(3), &compiled(0, 99)), 3, "a rest asks for more");
+    }
+
+    #[test]
+    fn a_runtime_that_is_warm_after_a_slice_is_cold_again_when_it_is_restarted() {
+        // Slices as they were seen of Node.js: the second is within the noise of the last.
+        let seen = [5.0, 23.0, 33.0, 29.0, 32.0, 27.0, 31.0];
+        let first = run(&[warmup(&seen, true)]);
+        assert_eq!(slices_needed(&first.warmups[0]), SLICES_OF_NO_WARMUP);
+        let cold = run(&[]);
+        let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
+        let again = [&[4.0, 11.0, 23.0, 28.0][..], &[31.0; 20]].concat();
+        assert!(until_seen(4).contains(&given(length, &again)));
+    }
+
+    #[test]
+    fn a_plateau_far_below_the_first_life_is_not_warm() {
+        let first = run(&[warmup(&compiled(4, 10), true), warmup(&compiled(0, 6), true)]);
+        let cold = run(&[]);
+        let on = |run: &Run| WarmupLength::of(&life(run, Some(&first), 2, 16.0), Some(&first.warmups[0]));
+        let plateau = [vec![12.0; 20], vec![80.0; 20]].concat();
+        let done = given(on(&cold), &plateau);
+        assert!((21..=26).contains(&done) && on(&cold).has_settled(&plateau[..done]), "{done}");
+        let warm = run(&[warmup(&compiled(4, 10), true)]);
+        assert_eq!(given(on(&warm), &plateau), 22, "also on a workload whose length is known");
+        let halved: Vec<f64> = compiled(4, 40).iter().map(|rate| rate * 0.6).collect();
+        assert!(until_seen(4).contains(&given(on(&cold), &halved)), "a slow machine is no cold server");
+        assert!(!on(&cold).has_settled(&[12.0; 64]), "nor is it warm when the time is over");
     }
 
     #[test]

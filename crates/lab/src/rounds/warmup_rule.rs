@@ -47,6 +47,12 @@ fn variation(slices: &[f64]) -> f64 {
     bends.get(bends.len() / 4).map_or(0.0, |quartile| quartile / 6.0_f64.sqrt() / QUARTILE_OF_NORMAL)
 }
 
+/// The mean rate of the last slices; that of all where there are no more than are smoothed.
+pub(super) fn rate_at_the_end(slices: &[f64]) -> f64 {
+    let last = &slices[slices.len().saturating_sub(SMOOTHED_SLICES)..];
+    last.iter().sum::<f64>() / last.len().max(1) as f64
+}
+
 /// Slices before the rate was what it was in the end: as much load later lives get. All of them where it never settled.
 pub(super) fn slices_needed(warmup: &Warmup) -> usize {
     let slices = &warmup.per_second;
