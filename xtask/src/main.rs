@@ -9,6 +9,7 @@ mod claims;
 mod dependencies;
 mod docstrings;
 mod figures;
+mod gauge;
 mod layers;
 mod licences;
 mod measure;
@@ -63,6 +64,8 @@ enum Task {
     Simulate(simulate::Options),
     /// Judge runs made of lives that were measured, drawn from records: how often the verdict errs on this machine's noise.
     Calibrate(simulate::records::Options),
+    /// Tell what the gauge of the CPUs says in records: how turns follow it, and whether it depends on the server beside it.
+    Gauge(gauge::Options),
     /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
     Soak(soak::Options),
     /// Try whole measurements many times on servers whose truth is known; for a quiet machine with two CPUs or more.
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Task::Oracle(options) => oracle::run(&root, &options),
         Task::Simulate(options) => simulate::run(&options),
         Task::Calibrate(options) => simulate::records::run(&options),
+        Task::Gauge(options) => gauge::run(&options),
         Task::Soak(options) => soak::run(&root, &options),
         Task::Trials { subject } => trials::run(&root, &subject),
         Task::ProcessTests(options) => process_tests::run(&root, &options),

@@ -1,5 +1,5 @@
 //! What this machine is and what it does: facts, CPU sets, samplers of processes, control groups and the whole
-//! system, and a probe of its speed.
+//! system, and two instruments for its speed: a probe beside windows and a gauge within them.
 //!
 //! Invariants
 //! - It only looks, but for five named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
@@ -23,6 +23,7 @@ pub mod cpuset;
 pub mod doctor;
 pub mod energy;
 pub mod facts;
+pub mod gauge;
 pub mod group;
 pub mod isolation;
 pub mod limits;

@@ -24,6 +24,7 @@ use crate::error_class::ErrorClass;
 use crate::experiment::Cell;
 use crate::imported::Imported;
 use crate::running::Running;
+use crate::speed::GaugeSeen;
 use crate::tls::Agreed;
 use crate::units::Nanos;
 
@@ -318,6 +319,9 @@ pub enum Evidence {
         spread_share: f64,
         /// Windows in which it was far from usual.
         outliers: Part,
+        /// What a gauge within turns told; absent where there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gauge: Option<GaugeSeen>,
     },
     /// What links lost where a loss was asked for.
     LinkLoss {

@@ -1,4 +1,4 @@
-//! The speed of CPUs beside a window, by a fixed piece of work.
+//! The speed of CPUs beside a window and within it, each by a fixed piece of work.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,4 +33,27 @@ pub struct WindowSpeed {
     pub before: Vec<CpuSpeed>,
     /// Right after it ended.
     pub after: Vec<CpuSpeed>,
+}
+
+/// What a fixed piece of work took on the CPUs of server and generator, again and again while a turn lasted: more is slower.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Gauged {
+    /// From one reading to the next, the first at the beginning of the turn's load.
+    pub interval_ns: Nanos,
+    /// CPU time of the server's CPUs that all readings took.
+    pub used_ns: Nanos,
+    /// The mean over the server's CPUs in each interval; 0 where none was read.
+    pub server_ns: Vec<Nanos>,
+    /// The mean over those CPUs of the generator that are not the server's; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generator_ns: Vec<Nanos>,
+}
+
+/// What a gauge of the CPUs within turns told of a run, and what it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GaugeSeen {
+    /// Share of the variance of turns of one life that it explains, 0 to 1.
+    pub explained_share: f64,
+    /// Share of the server's CPUs' time that it took, 0 to 1.
+    pub cpu_share: f64,
 }

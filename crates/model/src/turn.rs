@@ -6,7 +6,7 @@ use crate::JsonSchema;
 use crate::energy::Energy;
 use crate::load::LoadTurn;
 use crate::rule::Rule;
-use crate::speed::WindowSpeed;
+use crate::speed::{Gauged, WindowSpeed};
 use crate::units::Nanos;
 
 /// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
@@ -45,6 +45,9 @@ pub struct Turn {
     /// How fast the CPUs of server and generator were beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<WindowSpeed>,
+    /// How fast these CPUs were while it lasted; absent where servers are on another host, and in records from before it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gauged: Option<Gauged>,
     /// What others took from it; absent where the server's host is another one, and in records from before turns told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<TimeTaken>,

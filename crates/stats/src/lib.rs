@@ -21,6 +21,7 @@
 //! | and if requests left late? | [`lag`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | who is faster than whom, in a table of windows, lives and rounds? | [`table`], [`moderation`] |
+//! | what of that did the machine do, as a gauge shows? | [`gauge`] |
 //! | and of two builds that ran at once? | [`duet`] |
 //! | how often would all this be wrong? | [`simulation`] |
 //! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
@@ -39,6 +40,7 @@ pub mod censored;
 pub mod difference;
 pub mod duet;
 mod error;
+pub mod gauge;
 mod hdr;
 pub mod histogram;
 pub mod interval;

@@ -120,7 +120,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     slow.object(&mut cells);
     pauses::object(evidence, &mut cells);
     let control = floor::check(record, noise_floor.as_ref(), noise.as_ref());
-    let mut trust = trust::checks(evidence, &cells, control);
+    let mut trust = trust::checks(evidence, &cells, control, tables.explained());
     trust.extend(slow.check(&cells));
     let latency = latency::judge(evidence, margin);
     let redlines = redline::judge(evidence);

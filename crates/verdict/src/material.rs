@@ -1,6 +1,7 @@
 //! What a record measured, as the judge takes it: for runs that are made of measured lives to see how often he errs.
 
 use assay_model::record::Record;
+use assay_stats::gauge::Follower;
 
 use super::latency;
 pub use super::measured::Measured;
@@ -22,6 +23,15 @@ pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
         }
     }
     Ok(all)
+}
+
+/// How the turns of each contender of a record follow the gauge of the CPUs, with its name and the workload; nothing of those that have no
+/// readings.
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn followers(record: &Record) -> Result<Vec<(String, String, Follower)>, Unreadable> {
+    Ok(Tables::followers(&Evidence::of(record)?))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! How fast the machine itself was beside each window, by the probe that depends on no contender.
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence, Part};
 use assay_model::record::Record;
 use assay_model::rule::Rule;
-use assay_model::speed::{CpuSpeed, SpeedTimes, WindowSpeed};
+use assay_model::speed::{CpuSpeed, GaugeSeen, SpeedTimes, WindowSpeed};
 use assay_stats::speed::{outliers, relative_speeds};
 
 /// Spread of the machine's speed from one window to the next beyond which it is told.
@@ -39,8 +40,9 @@ fn times_of(speed: &WindowSpeed) -> Vec<f64> {
         .collect()
 }
 
-/// Whether the machine kept its speed; nothing where it was not taken.
-pub(crate) fn check(record: &Record) -> Option<Check> {
+/// Whether the machine kept its speed; nothing where it was not taken. `explained` is the share of the variance of turns that the gauge
+/// within them explains.
+pub(crate) fn check(record: &Record, explained: Option<f64>) -> Option<Check> {
     let paced = paced(record);
     let logs: Vec<f64> = paced.iter().map(|(speed, _)| speed.ln()).collect();
     let n = logs.len() as f64;
@@ -50,16 +52,33 @@ pub(crate) fn check(record: &Record) -> Option<Check> {
     let mean = logs.iter().sum::<f64>() / n;
     let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
     let odd = paced.iter().filter(|(_, is_odd)| *is_odd).count();
-    let evidence = Evidence::MachineSpeed { spread_share: spread, outliers: Part::new(odd, paced.len()) };
+    let gauge = explained.zip(gauge_share(record));
+    let gauge = gauge.map(|(explained_share, cpu_share)| GaugeSeen { explained_share, cpu_share });
+    let outliers = Part::new(odd, paced.len());
+    let evidence = Evidence::MachineSpeed { spread_share: spread, outliers, gauge };
     let outcome = if spread > NOTICEABLE_SPREAD { CheckOutcome::Warn } else { CheckOutcome::Pass };
     Some(Check { rule: Rule::MachineSpeed, outcome, evidence })
+}
+
+/// Share of the server's CPUs' time in turns that the gauge took; `None` where it was not read.
+fn gauge_share(record: &Record) -> Option<f64> {
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let spans = windows.flat_map(|window| &window.turns).filter_map(|turn| {
+        let used = turn.gauged.as_ref()?.used_ns;
+        Some((used.0 as f64, (turn.load.settle_ns + turn.load.window_ns).0 as f64))
+    });
+    let (used, all) = spans.fold((0.0, 0.0), |(used, all), (own, length)| (used + own, all + length));
+    let cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(1, |cpus| cpus.len()).max(1);
+    (all > 0.0).then(|| used / all / cpus as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
+    use assay_model::load::LoadTurn;
     use assay_model::record::{Measurement, Turn};
+    use assay_model::speed::Gauged;
     use assay_model::units::Nanos;
 
     /// Six rounds of two contenders on a machine whose speed in each window is `speed(number of the window)`.
@@ -81,16 +100,18 @@ mod tests {
     #[test]
     fn a_steady_machine_passes() {
         let record = record(|_| 1.0);
-        let check = check(&record).expect("timed");
+        let check = check(&record, None).expect("timed");
         assert_eq!((check.outcome, paced(&record).len()), (CheckOutcome::Pass, 12), "{check:?}");
     }
 
     #[test]
     fn a_machine_that_slows_is_told() {
         let slows = |number: usize| if number.is_multiple_of(3) { 0.8 } else { 1.0 };
-        let found = check(&record(slows)).expect("timed");
+        let found = check(&record(slows), None).expect("timed");
         assert_eq!(found.outcome, CheckOutcome::Warn);
-        let Evidence::MachineSpeed { spread_share, outliers } = found.evidence else { panic!("{found:?}") };
+        let Evidence::MachineSpeed { spread_share, outliers, .. } = found.evidence else {
+            panic!("{found:?}")
+        };
         assert!((0.05..0.2).contains(&spread_share) && outliers.of == 12, "{found:?}");
     }
 
@@ -104,6 +125,23 @@ mod tests {
     }
 
     #[test]
+    fn what_the_gauge_explains_and_took_is_told() {
+        let mut record = record(|_| 1.0);
+        for window in windows(&mut record) {
+            let gauged = Some(Gauged { used_ns: Nanos(2_000), ..Gauged::default() });
+            let load =
+                LoadTurn { settle_ns: Nanos(50_000), window_ns: Nanos(150_000), ..LoadTurn::default() };
+            window.turns = vec![Turn { speed: window.speed.take(), gauged, load, ..Turn::default() }; 3];
+        }
+        let gauge = |explained: Option<f64>| match check(&record, explained).expect("timed").evidence {
+            Evidence::MachineSpeed { gauge, .. } => gauge,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(gauge(Some(0.8)), Some(GaugeSeen { explained_share: 0.8, cpu_share: 0.01 }));
+        assert_eq!(gauge(None), None);
+    }
+
+    #[test]
     fn one_slow_window_is_an_outlier() {
         let record = record(|number| if number == 5 { 0.7 } else { 1.0 });
         let odd = (0..).zip(paced(&record)).filter(|(_, (_, is_odd))| *is_odd).map(|(i, _)| i);
@@ -112,6 +150,6 @@ mod tests {
 
     #[test]
     fn records_from_before_the_probe_say_nothing() {
-        assert_eq!(check(&testing::record(&[("a", &[1000.0; 3])])), None);
+        assert_eq!(check(&testing::record(&[("a", &[1000.0; 3])]), None), None);
     }
 }

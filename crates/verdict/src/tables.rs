@@ -4,6 +4,7 @@
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Record, State};
 use assay_model::verdict::{Noise, SelfRatio};
+use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Components, Table, Windows};
@@ -22,6 +23,7 @@ pub(crate) struct Tables<'r> {
     looks: Looks,
     /// Of each table, so that the run as a whole is right with [`CONFIDENCE`].
     confidence: f64,
+    explained: Option<f64>,
 }
 
 /// One cell.
@@ -34,8 +36,11 @@ struct CellTable<'r> {
 impl<'r> Tables<'r> {
     /// Fits all tables of a record.
     pub(crate) fn of(evidence: &'r Evidence<'_>) -> Self {
+        let measured = measured(evidence);
+        let Explained { tables, share, .. } = explained(&measured);
+        let both = measured.into_iter().zip(tables);
         let cells: Vec<CellTable<'r>> =
-            closed(evidence.record).into_iter().filter_map(|cell| CellTable::of(evidence, cell)).collect();
+            both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
         let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
@@ -43,17 +48,38 @@ impl<'r> Tables<'r> {
             cells,
             looks: looks(evidence.record),
             confidence: each_of(all.max(1), CONFIDENCE),
+            explained: share,
         }
     }
 
     /// What is fitted: the windows of everybody in each cell in which any counts.
     pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
-        let of = |cell: Cell| {
-            let (entries, windows) = measured_in(evidence, &cell);
-            let names = entries.iter().map(|entry| entry.identity.name.clone());
-            Measured { contenders: names.zip(windows).collect(), is_tail: false, cell }
+        let measured = measured(evidence);
+        let tables = explained(&measured).tables;
+        let of = |(of, adjusted): (InCell<'_>, Adjusted)| {
+            let names = of.entries.iter().map(|entry| entry.identity.name.clone());
+            Measured { contenders: names.zip(adjusted.windows).collect(), is_tail: false, cell: of.cell }
         };
-        closed(evidence.record).into_iter().map(of).filter(|table| !table.contenders.is_empty()).collect()
+        measured.into_iter().zip(tables).map(of).collect()
+    }
+
+    /// How the turns of each contender follow the gauge, by its name and the workload.
+    pub(crate) fn followers(evidence: &Evidence<'_>) -> Vec<(String, String, Follower)> {
+        let measured = measured(evidence);
+        let mut followers = explained(&measured).followers;
+        let all = measured.iter().flat_map(|of| {
+            of.entries.iter().zip(&of.gauged).map(|(entry, gauged)| (*entry, &of.cell, gauged.contender))
+        });
+        all.filter_map(|(entry, cell, number)| {
+            let follower = followers.remove(&number)?;
+            Some((entry.original().to_owned(), cell.workload.clone(), follower))
+        })
+        .collect()
+    }
+
+    /// The share of the variance of turns of one life that the gauge explains, 0 to 1; absent where it was not read.
+    pub(crate) fn explained(&self) -> Option<f64> {
+        self.explained
     }
 
     /// Compares those called `names` in a cell; an empty ranking where nothing can be said.
@@ -144,10 +170,11 @@ impl<'r> Tables<'r> {
 }
 
 impl<'r> CellTable<'r> {
-    fn of(evidence: &'r Evidence<'_>, cell: Cell) -> Option<Self> {
-        let (entries, windows) = measured_in(evidence, &cell);
+    fn of(evidence: &Evidence<'_>, of: InCell<'r>, adjusted: Adjusted) -> Option<Self> {
+        let InCell { cell, entries, .. } = of;
         let round_of: Vec<usize> = evidence.blocks(&cell).iter().map(|block| block.round).collect();
-        Some(Self { table: Table::fit_in_groups(&windows, &round_of).ok()?, entries, cell })
+        let table = Table::fit_in_groups(&adjusted.windows, &round_of).ok()?;
+        Some(Self { table: table.with_unseen(adjusted.unseen), entries, cell })
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -160,12 +187,40 @@ impl<'r> CellTable<'r> {
 }
 
 /// Everybody who has a window in a cell, with all of them.
-fn measured_in<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> (Vec<&'r Entry>, Vec<Windows>) {
-    let measured = evidence.record.contenders.iter().filter_map(|entry| {
-        let windows = windows(&sample_of(evidence, entry, cell));
-        windows.iter().flatten().any(Option::is_some).then_some((entry, windows))
-    });
-    measured.unzip()
+struct InCell<'r> {
+    cell: Cell,
+    entries: Vec<&'r Entry>,
+    gauged: Vec<Gauged>,
+}
+
+/// All cells in which anybody has a window.
+fn measured<'r>(evidence: &'r Evidence<'_>) -> Vec<InCell<'r>> {
+    // Rates follow the gauge alike in all cells of a contender's workload, and in those of its control.
+    let mut followers = Vec::new();
+    let mut follower = |entry: &'r Entry, cell: &Cell| {
+        let own = (entry.original(), cell.setting(), cell.workload.clone());
+        followers.iter().position(|known| *known == own).unwrap_or_else(|| {
+            followers.push(own);
+            followers.len() - 1
+        })
+    };
+    let mut in_cell = |cell: Cell| {
+        let mut of = InCell { entries: Vec::new(), gauged: Vec::new(), cell };
+        for entry in &evidence.record.contenders {
+            let (windows, readings) = windows(&sample_of(evidence, entry, &of.cell));
+            if windows.iter().flatten().any(Option::is_some) {
+                of.gauged.push(Gauged { contender: follower(entry, &of.cell), windows, readings });
+                of.entries.push(entry);
+            }
+        }
+        of
+    };
+    let cells = closed(evidence.record).into_iter().map(&mut in_cell);
+    cells.filter(|of| !of.entries.is_empty()).collect()
+}
+
+fn explained(measured: &[InCell<'_>]) -> Explained {
+    explain(&measured.iter().map(|of| of.gauged.as_slice()).collect::<Vec<_>>())
 }
 
 /// When the results of a run are looked at, which decides how wide their intervals must be. A person who ends a run may have
@@ -181,7 +236,10 @@ fn looks(record: &Record) -> Looks {
     }
 }
 
-/// The logarithms of the rates of all windows that count, by block and by rotation.
-fn windows(sample: &Sample<'_>) -> Windows {
-    sample.rated_blocks().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
+/// The logarithms of the rates of all windows that count, by block and by rotation, and what the gauge showed in each.
+fn windows(sample: &Sample<'_>) -> (Windows, Readings) {
+    let of = |window: Option<&Window<'_>>| {
+        window.map_or_else(Default::default, |window| (window.log_rates(), window.readings()))
+    };
+    sample.rated_blocks().map(of).unzip()
 }

@@ -22,8 +22,14 @@ const NOTICEABLE_OTHER: f64 = 0.03;
 /// supervisors) are among them.
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
-/// All checks of a run, in the order in which a person wants to read them.
-pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Option<Check>) -> Vec<Check> {
+/// All checks of a run, in the order in which a person wants to read them; `explained` is the share of the variance of turns that a gauge
+/// explains.
+pub(crate) fn checks(
+    evidence: &Evidence<'_>,
+    cells: &[CellVerdict],
+    control: Option<Check>,
+    explained: Option<f64>,
+) -> Vec<Check> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     // Where nobody was measured, more rounds would not help.
@@ -50,7 +56,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Op
         checks.extend(database(record));
         checks.extend(upstream(record));
         checks.extend(pressure(&windows));
-        checks.extend(super::speed::check(record));
+        checks.extend(super::speed::check(record, explained));
         checks.extend(super::losses::check(record, &windows));
         checks.extend(order::checks(evidence));
     }

@@ -1,7 +1,9 @@
 //! The short windows in which the servers of a round take turns (docs/method/carousel.md#how-long-is-a-window).
 
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Turn};
+use assay_model::speed::Gauged;
 use assay_model::units::Nanos;
+use assay_stats::gauge::Reading;
 
 /// Fewest turns from which it is told how long a contender needs to settle.
 const LEAST_TURNS: usize = 8;
@@ -98,6 +100,35 @@ pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option
         }
     }
     rates
+}
+
+/// What the gauge showed in the part of each turn that counts, by rotation, as [`log_rates`] has them; none where it was not read.
+pub(crate) fn readings(window: &Measurement, counting: &Counting) -> Vec<Option<Reading>> {
+    let mut readings = vec![None; log_rates(window, counting).len()];
+    for turn in &window.turns {
+        if let Some(place) = readings.get_mut(turn.rotation as usize) {
+            *place = turn.gauged.as_ref().and_then(|gauged| reading(turn, gauged, counting));
+        }
+    }
+    readings
+}
+
+/// The mean of the logarithms; the generator's is 0 where it has no CPU of its own.
+fn reading(turn: &Turn, gauged: &Gauged, counting: &Counting) -> Option<Reading> {
+    let ends = turn.load.settle_ns + turn.load.window_ns;
+    let begins = counting.settle.unwrap_or(turn.load.settle_ns);
+    let counts = |interval: usize| {
+        let at = Nanos(gauged.interval_ns.0.saturating_mul(interval as u64));
+        (begins..ends).contains(&at)
+    };
+    let mean = |readings: &[Nanos]| {
+        let read = readings.iter().enumerate().filter(|(interval, ns)| counts(*interval) && ns.0 > 0);
+        let (sum, count) =
+            read.fold((0.0, 0_u32), |(sum, count), (_, ns)| (sum + (ns.0 as f64).ln(), count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    };
+    let generator = if gauged.generator_ns.is_empty() { Some(0.0) } else { mean(&gauged.generator_ns) };
+    Some([mean(&gauged.server_ns)?, generator?])
 }
 
 /// The rate of a window that is made of turns: that of the middle one, which no outlier moves.
@@ -237,6 +268,31 @@ mod tests {
         let usage = Default::default();
         window.database = Some(DatabaseUsage { usage, beside_generator: true });
         assert!(typical_rate(&window, &Counting::default()).is_some());
+    }
+
+    #[test]
+    fn readings_are_those_of_the_part_that_counts() {
+        let gauged = |server: &[u64], generator: &[u64]| Gauged {
+            interval_ns: SLICE,
+            used_ns: Nanos::ZERO,
+            server_ns: server.iter().copied().map(Nanos).collect(),
+            generator_ns: generator.iter().copied().map(Nanos).collect(),
+        };
+        let of = |gauged: Gauged, counting: &Counting| {
+            let turns = turns(|_, _| 10).into_iter().take(1);
+            let turns = turns.map(|turn| Turn { gauged: Some(gauged.clone()), ..turn }).collect();
+            let window = testing::record(&[("a", &[1000.0])]).rounds[0].runs[0].cells[0].clone();
+            readings(&Measurement { turns, ..window }, counting)
+        };
+        // Six slices of settling, then one that was missed.
+        let cut = [500, 500, 500, 500, 500, 500, 0, 100, 100];
+        assert_eq!(of(gauged(&cut, &[]), &Counting::default()), [Some([100_f64.ln(), 0.0])]);
+        let settled = Counting { settle: Some(slices(8)), ..Counting::default() };
+        let both = gauged(&[500, 500, 500, 500, 500, 500, 500, 500, 200], &[7, 7, 7, 7, 7, 7, 7, 7, 9]);
+        assert_eq!(of(both.clone(), &settled), [Some([200_f64.ln(), 9_f64.ln()])]);
+        let late = Counting { settle: Some(slices(9)), ..Counting::default() };
+        assert_eq!(of(both, &late), [None], "no reading in the part that counts");
+        assert_eq!(of(gauged(&cut, &[1]), &Counting::default()), [None], "the generator's CPU was not read");
     }
 
     #[test]

@@ -8,11 +8,12 @@ use assay_model::experiment::Cell;
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, Round, Run};
 use assay_model::units::Nanos;
+use assay_stats::gauge::Reading;
 use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, StatsError};
 
-use super::turns::{Counting, log_rates, throughput, typical_rate};
+use super::turns::{Counting, log_rates, readings, throughput, typical_rate};
 use counting::count;
 
 /// A histogram of a record cannot be read.
@@ -151,6 +152,14 @@ impl<'r> Window<'r> {
         match self.measured.turns.as_slice() {
             [] => vec![self.rate().map(f64::ln)],
             _ => log_rates(self.measured, &self.counting),
+        }
+    }
+
+    /// What the gauge showed, for each of these rates.
+    pub(crate) fn readings(&self) -> Vec<Option<Reading>> {
+        match self.measured.turns.as_slice() {
+            [] => vec![None],
+            _ => readings(self.measured, &self.counting),
         }
     }
 

@@ -3,12 +3,15 @@
 
 use assay_stats::planning::Costs;
 use assay_stats::simulation::{
-    Adaptive, DuetOutcome, Duets, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder, uneven,
+    Adaptive, DuetOutcome, Duets, Phased, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder,
+    uneven,
 };
 use assay_stats::simultaneous::Looks;
 
 use super::Case;
 
+/// More than a gauge was seen to depend on the server beside it (docs/results/gauge.md#does-it-depend-on-the-server).
+const SMALL_BIAS: f64 = 0.007;
 /// Rounds after which runs end that are looked at once.
 const ROUNDS: [usize; 4] = [2, 3, 5, 10];
 
@@ -52,6 +55,32 @@ fn one_restless() -> Vec<Simulated> {
     let mut contenders = alike(6, 0.005, 0.0);
     contenders[5].restart_sd = 0.05;
     contenders
+}
+
+/// A case of slow phases, and what of it must hold.
+pub(super) type PhasesCase = (String, Trials<Phased>, Holds<SimulationOutcome>);
+
+/// Equals, and contenders 1.1 and 1.3 times apart, on a machine with slow phases. Without a gauge few rounds call equals different too
+/// often, so nothing is asked there.
+pub(super) fn phases() -> Vec<PhasesCase> {
+    let anything = |_: &SimulationOutcome, _: f64| true;
+    let of = |(rounds, rotations): (usize, usize)| {
+        let case = move |gauge_bias_sd: Option<f64>, step: f64| {
+            let contenders = ladder(7, step, 0.015, 0.05);
+            let name = match gauge_bias_sd {
+                None => "no gauge".to_owned(),
+                Some(bias) => format!("gauge with a bias of {:.1} %", 100.0 * bias),
+            };
+            let who = if step > 1.0 { format!("{step} times apart") } else { "alike".to_owned() };
+            let world = Phased { contenders, rounds, rotations, gauge_bias_sd };
+            let holds: Holds<SimulationOutcome> = if gauge_bias_sd.is_some() { honest } else { anything };
+            (format!("7 {who}, {rounds} rounds of {rotations}, {name}"), Trials::once(world, 4), holds)
+        };
+        [None, Some(0.0), Some(SMALL_BIAS)]
+            .into_iter()
+            .flat_map(move |bias| [1.0, 1.1, 1.3].map(|step| case(bias, step)))
+    };
+    [(2, 3), (3, 5), (5, 8)].into_iter().flat_map(of).collect()
 }
 
 pub(super) fn equals() -> Vec<Case> {

@@ -38,6 +38,8 @@ enum Subject {
     Looks,
     /// True differences: how often they are shown.
     Power,
+    /// A machine that falls into slow phases, without a gauge of its CPUs and with one.
+    Phases,
     /// Runs that choose between restarts and windows by what they see.
     Adaptive,
     /// Two builds measured at once.
@@ -59,6 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             Subject::Tails => table("tails of equals, no margin", cases::tails(), options),
             Subject::Looks => table("a look after every round", cases::looks(), options),
             Subject::Power => table("true differences", cases::power(), options),
+            Subject::Phases => phases(options),
             Subject::Adaptive => adaptive(options),
             Subject::Duet => duets(options),
         });
@@ -102,6 +105,14 @@ fn table(title: &str, cases: Vec<Case>, options: &Options) -> Vec<String> {
     options.each(cases, |case| {
         let outcome = case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
         row(&case.name, outcome, case.holds, options)
+    })
+}
+
+fn phases(options: &Options) -> Vec<String> {
+    head("slow phases, 4 tables");
+    options.each(cases::phases(), |(name, trials, holds)| {
+        let outcome = trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
+        row(&name, outcome, holds, options)
     })
 }
 

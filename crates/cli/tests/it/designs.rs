@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 
 use assay_model::record::{Measurement, Record, Round, Run, State, Turn};
+use assay_model::units::Nanos;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
@@ -48,7 +49,8 @@ fn both_designs_tell_the_rates_that_were_programmed() {
     let is_turned = |record: &Record| !record.rounds[0].runs[0].cells[0].turns.is_empty();
     assert!(is_turned(&turns) && !is_turned(&alone));
     let mut all_turns = server_runs(&turns).into_iter().flat_map(|run| &run.cells[0].turns);
-    assert!(all_turns.all(|turn| turn.taken.is_some()), "each turn tells what others took");
+    let is_gauged = |turn: &Turn| turn.gauged.as_ref().is_some_and(|gauged| gauged.used_ns > Nanos::ZERO);
+    assert!(all_turns.all(|turn| turn.taken.is_some() && is_gauged(turn)), "each tells what others took");
     for (design, record) in [("in turns", &turns), ("one at a time", &alone)] {
         for (name, _, truth) in RATES {
             let told = rate(record, name);

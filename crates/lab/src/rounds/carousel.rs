@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use assay_host::census::{Census, Spent};
+use assay_host::gauge::{Gauge, Gauging};
 use assay_host::sampler::Sampler;
 use assay_host::window::Window;
 use assay_model::experiment::Cell;
@@ -194,15 +195,19 @@ impl Rotations<'_> {
         let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();
         let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
+        let gauging = ongoing.server_run.gauge.map(Gauge::start);
         let load = wanted(&mut ongoing.server, self.stop, |wanted| {
             generator.window(length.settle, length.window, wanted)
         })?;
+        let gauged = gauging.and_then(Gauging::finish);
         let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
+        let seen = seen.with_gauge(gauged.as_ref());
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
         let (speed, energy) = (seen.speed.clone(), seen.energy);
         let taken = seen.taken(&ongoing.server_run, &load);
         ongoing.loaded += load.settle_ns + load.window_ns;
-        let turn = Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, energy, speed, taken };
+        let of_turn = Turn { rotation, place, offset_ns, loaded_ns, load, ..Turn::default() };
+        let turn = Turn { server_cpu_ns, energy, speed, gauged, taken, ..of_turn };
         rider.turns.push(turn);
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())

@@ -33,8 +33,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_host::energy::Counters;
+use assay_host::gauge::Gauge;
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
+use assay_model::cpuset::CpuSet;
 use assay_model::lab::GeneratorHost;
 use assay_model::record::{NetworkFacts, RECORD_SCHEMA, Record, State};
 use assay_model::setting::Setting;
@@ -112,6 +114,8 @@ struct Runner<'a> {
     commands: Commands,
     /// Takes the machine's speed beside each window.
     probe: Probe,
+    /// Takes it within each turn; absent where servers are on another host, or where a process may not connect to itself.
+    gauge: Option<Gauge>,
     /// Counts the machine's energy, where anything does.
     energy: Option<Counters>,
     /// When the first round began.
@@ -190,6 +194,7 @@ impl<'a> Runner<'a> {
             subjects: plan.subjects.clone(),
             database: None,
             commands: Commands::new(plan.before.as_deref()),
+            gauge: gauge(plan),
             probe: Probe::new(&plan.isolation.server.union(&plan.isolation.generator), Work::default()),
             energy: None,
             began: Instant::now(),
@@ -406,6 +411,14 @@ fn look_at_generators(plan: &RunPlan, stop: &Stop) -> Result<Vec<GeneratorHost>,
     let opened = open_all(&plan.generator_hosts, &own, &|| !stop.soon())?;
     let look = |(agent, found): (HostGenerator, GeneratorHost)| agent.end().map(|()| found);
     Ok(opened.into_iter().map(look).collect::<Result<_, _>>()?)
+}
+
+/// What shows how fast the CPUs of both sides are while a turn lasts, as far as they are this machine's.
+fn gauge(plan: &RunPlan) -> Option<Gauge> {
+    let cpus = &plan.isolation;
+    let generator = if plan.generator_hosts.is_empty() { cpus.generator.clone() } else { CpuSet::default() };
+    let is_here = plan.server_host.is_none();
+    is_here.then(|| Gauge::new(&cpus.server, &generator).ok()).flatten()
 }
 
 fn empty_record(

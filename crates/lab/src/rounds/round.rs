@@ -271,6 +271,7 @@ impl Runner<'_> {
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
+            gauge: self.gauge.as_ref(),
             energy: self.energy.as_ref(),
             lives: if round == 0 { Lives::First } else { Lives::Later },
             record: &self.record,

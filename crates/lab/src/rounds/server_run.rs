@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_host::energy::Counters;
+use assay_host::gauge::Gauge;
 use assay_host::probe::Probe;
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
@@ -51,6 +52,8 @@ pub(crate) struct ServerRun<'a> {
     pub generator_cpus: &'a CpuSet,
     /// Takes the speed of the CPUs of both sides.
     pub probe: &'a Probe,
+    /// Takes it while a turn lasts, where that can be.
+    pub gauge: Option<&'a Gauge>,
     /// What counts the machine's energy, where anything does.
     pub energy: Option<&'a Counters>,
     /// The lives of its server that it is one of.

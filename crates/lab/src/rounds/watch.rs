@@ -19,7 +19,7 @@ use assay_model::link::LinkUse;
 use assay_model::load::{LoadReport, LoadTurn, StackCounts};
 use assay_model::record::{DatabaseUsage, Machine, Measurement, Throttled, TimeTaken};
 use assay_model::rule::Rule;
-use assay_model::speed::{CpuSpeed, WindowSpeed};
+use assay_model::speed::{CpuSpeed, Gauged, WindowSpeed};
 use assay_model::units::Nanos;
 use assay_model::upstream::UpstreamUsage;
 use assay_model::usage::Usage;
@@ -60,6 +60,8 @@ pub(super) struct Seen {
     throttled: [Option<Throttled>; 2],
     /// The server's processes at the end.
     processes: Vec<u32>,
+    /// CPU time of the server's CPUs that assay's own gauge took.
+    gauge_ns: Nanos,
     /// Where the busy threads of a server that ran already were seen.
     seen_on: Option<CpuSet>,
     /// What the machine took, where that is counted.
@@ -144,6 +146,7 @@ impl Watch {
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
             throttled: self.quotas.finish(),
+            gauge_ns: Nanos::ZERO,
             energy,
             speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
@@ -194,6 +197,12 @@ fn look(server: &Server) -> SystemSample {
 }
 
 impl Seen {
+    /// With what assay's own gauge took of the server's CPUs meanwhile, which is no other program's.
+    #[must_use]
+    pub(super) fn with_gauge(self, gauged: Option<&Gauged>) -> Self {
+        Self { gauge_ns: gauged.map_or(Nanos::ZERO, |gauged| gauged.used_ns), ..self }
+    }
+
     /// With what a close look at the server found, over a span that holds all others. Where clocks were read in the parts of
     /// it in which there was load, its CPU time is theirs; everything else happens under load only.
     #[must_use]
@@ -247,6 +256,7 @@ impl Seen {
             system: self.system.then(&later.system),
             stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
             throttled: [0, 1].map(|who| Some(self.throttled[who]?.then(later.throttled[who]?))),
+            gauge_ns: self.gauge_ns + later.gauge_ns,
             processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             energy: self.energy.zip(later.energy).map(|(a, b)| a.then(&b)),
@@ -285,7 +295,8 @@ impl Seen {
     /// What the machine's counters show where the server `used` so much.
     fn counters(&self, server_run: &ServerRun<'_>, used: Option<&Usage>) -> Machine {
         let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
-        self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns)
+        let known = used.map(|used| Usage { user_ns: used.user_ns + self.gauge_ns, ..used.clone() });
+        self.system.machine(&isolation.server, &isolation.generator, known.as_ref(), apart, self.others_ns)
     }
 
     /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not

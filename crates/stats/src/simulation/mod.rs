@@ -7,15 +7,18 @@
 
 mod adaptive;
 mod duets;
+mod phased;
 mod resampled;
 mod trials;
 
 use rand::{Rng, RngExt as _};
 
+use crate::gauge::{Gauged, Readings};
 use crate::table::Windows;
 
 pub use adaptive::Adaptive;
 pub use duets::{DuetOutcome, Duets};
+pub use phased::Phased;
 pub use resampled::{Material, Resampled};
 pub use trials::{SimulationOutcome, Trials};
 
@@ -32,6 +35,12 @@ pub trait Truth {
 
     /// Measures a table once: the windows of every contender.
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows>;
+
+    /// Measures a table once, with what a gauge of the machine shows in each window; nothing where there is none.
+    fn observe(&self, rng: &mut impl Rng) -> Vec<Gauged> {
+        let of = |(contender, windows)| Gauged { contender, windows, readings: Readings::new() };
+        self.measure(rng).into_iter().enumerate().map(of).collect()
+    }
 
     /// The round of each block of windows: one for each round, where rounds are not split into groups.
     fn round_of_blocks(&self) -> Vec<usize> {

@@ -4,10 +4,11 @@ use rand::Rng;
 
 use super::{Truth, World};
 use crate::StatsError;
+use crate::gauge::{Adjusted, Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Table, Windows};
+use crate::table::Table;
 
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
@@ -74,18 +75,13 @@ impl<T: Truth> Trials<T> {
     }
 
     fn run(&self, counts: &mut Counts, rng: &mut impl Rng) -> Result<(), StatsError> {
-        let measured: Vec<Vec<Windows>> = (0..self.tables).map(|_| self.world.measure(rng)).collect();
+        let measured: Vec<Vec<Gauged>> = (0..self.tables).map(|_| self.world.observe(rng)).collect();
         let all = self.world.rounds();
         let first = if self.looks == Looks::Once { all } else { all.min(2) };
         for rounds in first..=all {
             let blocks: Vec<usize> =
                 self.world.round_of_blocks().into_iter().take_while(|round| *round < rounds).collect();
-            let so_far = |of: &Windows| of[..blocks.len()].to_vec();
-            let fit = |table: &Vec<Windows>| {
-                Table::fit_in_groups(&table.iter().map(so_far).collect::<Vec<_>>(), &blocks)
-            };
-            let tables = measured.iter().map(fit);
-            let judged = self.judge(tables.collect::<Result<_, _>>()?)?;
+            let judged = self.judge(fitted(&measured, &blocks)?)?;
             if rounds == all || judged.open == 0 {
                 counts.add(&judged, rounds);
                 break;
@@ -135,6 +131,20 @@ impl<T: Truth> Trials<T> {
         }
         Ok(judged)
     }
+}
+
+/// The tables of a run after its first blocks.
+fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, StatsError> {
+    let so_far = |of: &Gauged| Gauged {
+        windows: of.windows[..blocks.len()].to_vec(),
+        readings: of.readings.iter().take(blocks.len()).cloned().collect(),
+        ..*of
+    };
+    let measured: Vec<Vec<Gauged>> =
+        measured.iter().map(|table| table.iter().map(so_far).collect()).collect();
+    let explained = explain(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let fit = |of: Adjusted| Ok(Table::fit_in_groups(&of.windows, blocks)?.with_unseen(of.unseen));
+    explained.tables.into_iter().map(fit).collect()
 }
 
 /// One run.

@@ -46,6 +46,8 @@ pub struct Table {
     met: Vec<usize>,
     /// The round of each block.
     round_of: Vec<usize>,
+    /// By contender, a variance of its level that no life shows ([`Table::with_unseen`]).
+    unseen: Vec<f64>,
 }
 
 impl Table {
@@ -71,7 +73,15 @@ impl Table {
         let lives = lives_of(contenders);
         let spreads = spreads::spreads(&lives, round_of);
         let effects = effects::effects(&lives, &spreads);
-        Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec() })
+        let unseen = vec![0.0; lives.len()];
+        Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec(), unseen })
+    }
+
+    /// This table, where the level of each contender is unsure by this variance besides what its lives vary: all of them have the same
+    /// error ([`crate::gauge`]).
+    #[must_use]
+    pub fn with_unseen(self, unseen: Vec<f64>) -> Self {
+        Self { unseen, ..self }
     }
 
     /// How many contenders there are.
@@ -159,8 +169,10 @@ impl Table {
         let moderated =
             self.lives.get(contender).and_then(|lives| prior.moderate(&spreads::own_spread(lives)));
         let (Some(effect), Some(moderated)) = (self.effect(contender), moderated) else { return Ok(None) };
-        let error = (moderated.variance / self.lived(contender) as f64).sqrt();
-        let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
+        let of_lives = moderated.variance / self.lived(contender) as f64;
+        let all = of_lives + self.unseen(contender);
+        let degrees_of_freedom = with_known(moderated.degrees_of_freedom, of_lives, all);
+        let reach = student::critical_value_of(confidence, degrees_of_freedom)? * all.sqrt();
         Ok(around(effect, reach, confidence))
     }
 
@@ -172,8 +184,14 @@ impl Table {
             return None;
         }
         let moderated = prior.moderate(&self.spread(first, second)?)?;
-        let variance = self.effects.variance((first, second), moderated.variance, &self.spreads);
-        Some((difference, variance.sqrt(), moderated))
+        let of_lives = self.effects.variance((first, second), moderated.variance, &self.spreads);
+        let all = of_lives + self.unseen(first) + self.unseen(second);
+        let degrees_of_freedom = with_known(moderated.degrees_of_freedom, of_lives, all);
+        Some((difference, all.sqrt(), Moderated { degrees_of_freedom, ..moderated }))
+    }
+
+    fn unseen(&self, contender: usize) -> f64 {
+        self.unseen.get(contender).copied().unwrap_or(0.0)
     }
 
     fn spread(&self, first: usize, second: usize) -> Option<Spread> {
@@ -181,6 +199,12 @@ impl Table {
         let place = pairs_of(self.contenders()).position(|pair| pair == wanted)?;
         self.spreads.pairs.get(place).copied()
     }
+}
+
+/// Degrees of freedom of a variance of which a part was estimated with so many, and the rest is known (Satterthwaite, *Biometrics* 2,
+/// 1946).
+fn with_known(degrees_of_freedom: f64, estimated: f64, all: f64) -> f64 {
+    if estimated > 0.0 { degrees_of_freedom * (all / estimated).powi(2) } else { degrees_of_freedom }
 }
 
 /// The interval of a ratio whose logarithm lies `reach` around `difference`; `None` where it says nothing about anything.

@@ -3,6 +3,7 @@
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{HeldBack, Part};
 use assay_model::rule::Rule;
+use assay_model::speed::GaugeSeen;
 
 use super::{many, part};
 use crate::format;
@@ -79,13 +80,23 @@ pub(super) fn pressure(share: f64) -> String {
     format!("tasks of others waited for a CPU {} of the time in half of the windows", format::percent(share))
 }
 
-pub(super) fn speed(spread_share: f64, outliers: Part) -> String {
+pub(super) fn speed(spread_share: f64, outliers: Part, gauge: Option<GaugeSeen>) -> String {
     let odd = match outliers.hits {
         0 => String::new(),
         _ => format!("; in {} it was far from usual", part(outliers, "window")),
     };
     let spread = format::percent(spread_share);
-    format!("the machine's own speed varied by {spread} from window to window{odd}")
+    let explained = gauge.map_or_else(String::new, explained);
+    format!("the machine's own speed varied by {spread} from window to window{odd}{explained}")
+}
+
+/// What a gauge within turns explains of them, and what it took.
+fn explained(GaugeSeen { explained_share, cpu_share }: GaugeSeen) -> String {
+    let [explained, took] = [explained_share, cpu_share].map(format::percent);
+    format!(
+        "; a gauge within turns, which took {took} of the server's CPUs, explains {explained} of the variance between turns of one \
+         start, and that is taken out of throughput"
+    )
 }
 
 pub(super) fn loss(lost: u64, frames: u64, asked_share: f64) -> String {

@@ -1,0 +1,478 @@
+//! What a gauge of the CPUs says of windows, taken out of their rates: control variates.
+//!
+//! A gauge does a fixed piece of work on the same CPUs in the midst of each window and tells how long that took. By as much as a rate
+//! follows it within the lives of a contender, the gauge explains the rate, and the rest is what the contender does by itself
+//! (Lavenberg & Welch, *Management Science* 27, 1981; Deng et al., *CUPED*, WSDM 2013). On a machine whose speed changes within
+//! seconds that leaves a tenth of the variance (docs/results/gauge.md).
+//!
+//! Two errors have to be kept out:
+//! - *A restart must not be explained away.* How much rates follow the gauge (the slope) is told from windows of one life, never from
+//!   one life and the next: over three restarts any number would explain something.
+//! - *A gauge may depend on the server beside it*, by what that leaves in the caches. Such a bias cannot be told from luck with
+//!   the machine. It is known to be small ([`BIAS`]); so of what contenders' readings differ by *on average*, only the share is taken
+//!   out that luck has in it, and what stays unknown makes intervals wider ([`Adjusted::unseen`]). On a steady machine nearly
+//!   nothing is taken out and nearly nothing added.
+
+use std::collections::BTreeMap;
+
+use crate::robust::{huber_weight, middle, spread_of};
+use crate::table::Windows;
+
+/// By how much the readings of a gauge depend on the server beside it, as a standard deviation of logarithms.
+pub const BIAS: f64 = 0.01;
+/// How far slopes are from 0, before anything is seen: a CPU that is a tenth slower makes a server about as much slower.
+const SLOPE_SD: f64 = 1.0;
+/// How far a contender's own slope is from the one of all.
+const OWN_SLOPE_SD: f64 = 0.5;
+/// Nothing gets faster on a slower machine, and nothing slower by more than the third power.
+const STEEPEST: f64 = -3.0;
+/// Windows are not known better than by this, as a standard deviation of logarithms.
+const LEAST_SPREAD: f64 = 0.005;
+/// Sweeps of the fit, each with weights by the one before.
+const SWEEPS: usize = 6;
+
+/// The logarithms of what the gauge's work took beside a window on the CPUs of the server, and on those of the generator.
+pub type Reading = [f64; 2];
+
+/// Readings by block and window, as [`Windows`] are; `None` where none was taken.
+pub type Readings = Vec<Vec<Option<Reading>>>;
+
+/// One contender in one table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gauged {
+    /// The number of the contender in the run; the same in all tables, and for its A/A control.
+    pub contender: usize,
+    /// Its windows.
+    pub windows: Windows,
+    /// What the gauge showed in them.
+    pub readings: Readings,
+}
+
+/// The windows of one table without what the gauge explains.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Adjusted {
+    /// By contender, in the order of the table.
+    pub windows: Vec<Windows>,
+    /// The variance of each contender's level that no restart shows: what is not known of the machine's part in it.
+    pub unseen: Vec<f64>,
+}
+
+/// What the gauge says of a whole run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Explained {
+    /// By table.
+    pub tables: Vec<Adjusted>,
+    /// The share of the variance of windows of one life that it explains, 0 to 1; absent where no window has a reading.
+    pub share: Option<f64>,
+    /// How each contender follows it, by number.
+    pub followers: BTreeMap<usize, Follower>,
+}
+
+/// How the windows of one contender follow the gauge.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Follower {
+    /// Windows of lives that have several.
+    pub windows: usize,
+    /// By how many per cent its rate rises when the work takes one per cent longer, on the server's and the generator's CPUs.
+    pub slope: Reading,
+    /// How much windows of one life vary, and what of that the gauge leaves, as standard deviations of logarithms.
+    pub window_sd: [f64; 2],
+    /// By how much the readings beside it differ from those of all in the same rotations, and the standard error of each.
+    pub beside: [(f64, f64); 2],
+}
+
+/// Takes out of all tables of a run what the gauge explains.
+pub fn explain(tables: &[&[Gauged]]) -> Explained {
+    let (slopes, lucks) = (Slopes::fit(tables), lucks(tables));
+    let beside =
+        |contender: &usize| lucks.get(contender).map(|luck| luck.map(|of| (of.mean, of.variance.sqrt())));
+    let follower = |(contender, of): (&usize, &Follower)| {
+        (*contender, Follower { beside: beside(contender).unwrap_or_default(), ..*of })
+    };
+    Explained {
+        share: slopes.explained,
+        tables: tables.iter().map(|table| adjusted(table, &slopes, &lucks)).collect(),
+        followers: slopes.followers.iter().map(follower).collect(),
+    }
+}
+
+/// How rates follow the gauge.
+#[derive(Debug, Default)]
+struct Slopes {
+    followers: BTreeMap<usize, Follower>,
+    explained: Option<f64>,
+}
+
+/// Windows of one life that have a reading.
+struct Life {
+    rates: Vec<f64>,
+    readings: Vec<Reading>,
+}
+
+/// The lives of one contender in all tables, and what is known of it so far.
+struct Following {
+    lives: Vec<Life>,
+    slope: Reading,
+    spread: f64,
+}
+
+/// A regression of rates on readings within lives.
+#[derive(Clone, Copy, Default)]
+struct Normal {
+    squares: [[f64; 2]; 2],
+    products: [f64; 2],
+}
+
+impl Slopes {
+    fn fit(tables: &[&[Gauged]]) -> Self {
+        let mut contenders: BTreeMap<usize, Following> = BTreeMap::new();
+        for gauged in tables.iter().copied().flatten() {
+            let following = contenders.entry(gauged.contender).or_insert_with(Following::new);
+            following.lives.extend(lives_of(gauged));
+        }
+        contenders.retain(|_, following| !following.lives.is_empty());
+        for _ in 0..SWEEPS {
+            contenders.values_mut().for_each(Following::weigh);
+            let normals: Vec<Normal> = contenders.values().map(Following::normal).collect();
+            let common = normals.iter().fold(Normal::default(), |sum, of| sum.plus(of));
+            let common = common.solved([0.0; 2], SLOPE_SD);
+            for (following, normal) in contenders.values_mut().zip(&normals) {
+                following.slope = normal.solved(common, OWN_SLOPE_SD).map(|slope| slope.clamp(STEEPEST, 0.0));
+            }
+        }
+        Self {
+            explained: explained(contenders.values()),
+            followers: contenders.into_iter().map(|(i, following)| (i, following.told())).collect(),
+        }
+    }
+}
+
+/// The share of the variance of all windows within their lives that slopes explain; `None` where nothing varies.
+fn explained<'f>(contenders: impl Iterator<Item = &'f Following> + Clone) -> Option<f64> {
+    let squares = |slope: fn(&Following) -> Reading| -> f64 {
+        let left =
+            contenders.clone().flat_map(|of| of.lives.iter().flat_map(move |life| life.left(slope(of))));
+        left.map(|left| left * left).sum()
+    };
+    let (before, after) = (squares(|_| [0.0; 2]), squares(|of| of.slope));
+    (before > 0.0).then(|| (1.0 - after / before).max(0.0))
+}
+
+fn lives_of(gauged: &Gauged) -> impl Iterator<Item = Life> {
+    gauged.windows.iter().zip(&gauged.readings).filter_map(|(windows, readings)| {
+        let both = windows.iter().zip(readings).filter_map(|(rate, reading)| Some(((*rate)?, (*reading)?)));
+        let (rates, readings): (Vec<f64>, Vec<Reading>) = both.unzip();
+        (rates.len() > 1).then_some(Life { rates, readings })
+    })
+}
+
+impl Life {
+    /// What the gauge leaves of each window, about the middle one.
+    fn left(&self, slope: Reading) -> impl Iterator<Item = f64> {
+        let free: Vec<f64> = self
+            .rates
+            .iter()
+            .zip(&self.readings)
+            .map(|(rate, reading)| rate - dot(slope, *reading))
+            .collect();
+        let middle = middle(&mut free.clone()).unwrap_or(0.0);
+        free.into_iter().map(move |free| free - middle)
+    }
+}
+
+impl Following {
+    fn new() -> Self {
+        Self { lives: Vec::new(), slope: [0.0; 2], spread: f64::INFINITY }
+    }
+
+    fn told(&self) -> Follower {
+        let windows: usize = self.lives.iter().map(|life| life.rates.len()).sum();
+        let independent = windows.saturating_sub(self.lives.len()).max(1) as f64;
+        let window_sd = [[0.0; 2], self.slope].map(|slope| (self.squares(slope) / independent).sqrt());
+        Follower { windows, slope: self.slope, window_sd, ..Follower::default() }
+    }
+
+    /// The squares of what a slope leaves of each window.
+    fn squares(&self, slope: Reading) -> f64 {
+        self.lives.iter().flat_map(|life| life.left(slope)).map(|left| left * left).sum()
+    }
+
+    fn weigh(&mut self) {
+        let left = self.lives.iter().flat_map(|life| life.left(self.slope));
+        self.spread = spread_of(&mut left.map(f64::abs).collect::<Vec<f64>>()).max(LEAST_SPREAD);
+    }
+
+    /// The regression within lives, each window by how far it was from what was expected of it.
+    fn normal(&self) -> Normal {
+        let mut normal = Normal::default();
+        if !self.spread.is_finite() {
+            return normal;
+        }
+        for life in &self.lives {
+            let weights: Vec<f64> = life
+                .left(self.slope)
+                .map(|left| huber_weight(left, self.spread) / self.spread.powi(2))
+                .collect();
+            let mean = |of: &dyn Fn(usize) -> f64| {
+                let sum: f64 = weights.iter().enumerate().map(|(k, weight)| weight * of(k)).sum();
+                sum / weights.iter().sum::<f64>()
+            };
+            let rate = mean(&|k| life.rates[k]);
+            let reading = [0, 1].map(|side: usize| mean(&|k| life.readings[k][side]));
+            for ((weight, own), at) in weights.iter().zip(&life.rates).zip(&life.readings) {
+                let from = [0, 1].map(|side: usize| at[side] - reading[side]);
+                normal.add(*weight, from, own - rate);
+            }
+        }
+        normal
+    }
+}
+
+impl Normal {
+    fn add(&mut self, weight: f64, reading: Reading, rate: f64) {
+        for i in 0..2 {
+            self.products[i] += weight * reading[i] * rate;
+            for j in 0..2 {
+                self.squares[i][j] += weight * reading[i] * reading[j];
+            }
+        }
+    }
+
+    fn plus(self, other: &Self) -> Self {
+        let mut sum = self;
+        for i in 0..2 {
+            sum.products[i] += other.products[i];
+            (0..2).for_each(|j| sum.squares[i][j] += other.squares[i][j]);
+        }
+        sum
+    }
+
+    /// The slopes, where `expected` is believed of them with this standard deviation before anything is seen.
+    fn solved(&self, expected: Reading, sd: f64) -> Reading {
+        let belief = sd.powi(-2);
+        let [[a, b], [_, d]] = self.squares;
+        let (a, d) = (a + belief, d + belief);
+        let [p, q] = [0, 1].map(|side: usize| self.products[side] + belief * expected[side]);
+        let determinant = a * d - b * b;
+        [(d * p - b * q) / determinant, (a * q - b * p) / determinant]
+    }
+}
+
+/// One table without what the gauge explains.
+fn adjusted(table: &[Gauged], slopes: &Slopes, lucks: &BTreeMap<usize, [Luck; 2]>) -> Adjusted {
+    let usual = [0, 1].map(|side: usize| {
+        let all = table.iter().flat_map(known).map(|(_, reading)| reading[side]);
+        middle(&mut all.collect::<Vec<f64>>()).unwrap_or(0.0)
+    });
+    let mut adjusted = Adjusted::default();
+    for gauged in table {
+        let slope = slopes.followers.get(&gauged.contender).map_or([0.0; 2], |follower| follower.slope);
+        let luck = lucks.get(&gauged.contender).copied().unwrap_or_default();
+        let expected = [0, 1].map(|side: usize| usual[side] + luck[side].bias());
+        let free = |rate: &Option<f64>, reading: Option<&Option<Reading>>| {
+            let from = reading.copied().flatten().map_or([0.0; 2], |reading| away(reading, expected));
+            rate.map(|rate| rate - dot(slope, from))
+        };
+        let of_block = |(block, rates): (usize, &Vec<Option<f64>>)| {
+            let readings = gauged.readings.get(block);
+            rates.iter().enumerate().map(|(k, rate)| free(rate, readings.and_then(|of| of.get(k)))).collect()
+        };
+        adjusted.windows.push(gauged.windows.iter().enumerate().map(of_block).collect());
+        adjusted
+            .unseen
+            .push(slope.iter().zip(luck).map(|(slope, luck)| slope.powi(2) * luck.unknown()).sum());
+    }
+    adjusted
+}
+
+/// How far a contender's readings are from the mean of all in the same rotations, on average over the run.
+#[derive(Clone, Copy, Default)]
+struct Luck {
+    mean: f64,
+    /// What chance makes of that mean, as a variance.
+    variance: f64,
+}
+
+impl Luck {
+    /// The share of the deviation that is luck with the machine, and no bias of the gauge.
+    fn share(self) -> f64 {
+        self.variance / (self.variance + BIAS.powi(2))
+    }
+
+    /// What the gauge's bias is believed to be.
+    fn bias(self) -> f64 {
+        (1.0 - self.share()) * self.mean
+    }
+
+    /// What is not known of it, as a variance.
+    fn unknown(self) -> f64 {
+        self.share() * BIAS.powi(2)
+    }
+}
+
+/// The luck of each contender, over all tables: its bias is the same in all of them.
+fn lucks(tables: &[&[Gauged]]) -> BTreeMap<usize, [Luck; 2]> {
+    let mut deviations: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+    for table in tables {
+        for (contender, reading) in table.iter().flat_map(|gauged| beside_all(gauged, table)) {
+            let of = deviations.entry(contender).or_default();
+            (0..2).for_each(|side| of[side].push(reading[side]));
+        }
+    }
+    let variances = [0, 1].map(|side: usize| within(deviations.values().map(|of| of[side].as_slice())));
+    let luck = |of: &[f64], variance: f64| Luck {
+        mean: mean(of).unwrap_or(0.0),
+        variance: variance / of.len().max(1) as f64,
+    };
+    deviations
+        .into_iter()
+        .map(|(contender, of)| (contender, [luck(&of[0], variances[0]), luck(&of[1], variances[1])]))
+        .collect()
+}
+
+/// By how much each reading of one differs from the mean of all in the same rotation.
+fn beside_all<'t>(gauged: &'t Gauged, table: &'t [Gauged]) -> impl Iterator<Item = (usize, Reading)> + 't {
+    known(gauged).filter_map(move |((block, rotation), reading)| {
+        let at = |of: &Gauged| *of.readings.get(block)?.get(rotation)?;
+        let all: Vec<Reading> = table.iter().filter_map(at).collect();
+        let usual = |side: usize| mean(&all.iter().map(|of| of[side]).collect::<Vec<f64>>());
+        Some((gauged.contender, away(reading, [usual(0)?, usual(1)?])))
+    })
+}
+
+/// The variance within groups of numbers.
+fn within<'n>(groups: impl Iterator<Item = &'n [f64]>) -> f64 {
+    let (mut squares, mut independent) = (0.0, 0.0);
+    for group in groups {
+        let Some(mean) = mean(group) else { continue };
+        squares += group.iter().map(|of| (of - mean).powi(2)).sum::<f64>();
+        independent += group.len() as f64 - 1.0;
+    }
+    if independent > 0.0 { squares / independent } else { 0.0 }
+}
+
+/// The readings of windows that count, with the block and the rotation of each.
+fn known(gauged: &Gauged) -> impl Iterator<Item = ((usize, usize), Reading)> {
+    gauged.windows.iter().zip(&gauged.readings).enumerate().flat_map(|(block, (windows, readings))| {
+        let both = windows.iter().zip(readings).enumerate();
+        both.filter_map(move |(rotation, (rate, reading))| Some(((block, rotation), rate.and(*reading)?)))
+    })
+}
+
+fn mean(of: &[f64]) -> Option<f64> {
+    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+}
+
+fn dot(slope: Reading, reading: Reading) -> f64 {
+    slope[0] * reading[0] + slope[1] * reading[1]
+}
+
+fn away(reading: Reading, usual: Reading) -> Reading {
+    [reading[0] - usual[0], reading[1] - usual[1]]
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng as _;
+
+    use super::*;
+    use crate::simulation::{Phased, Trials, Truth as _, ladder, normal};
+    use crate::table::{Components, Table};
+
+    fn phased(gauge_bias_sd: Option<f64>, step: f64) -> Phased {
+        Phased { contenders: ladder(7, step, 0.015, 0.05), rounds: 3, rotations: 5, gauge_bias_sd }
+    }
+
+    fn window_sd(table: &[Gauged], explained: bool) -> f64 {
+        let windows = match explained {
+            true => explain(&[table]).tables.remove(0).windows,
+            false => table.iter().map(|gauged| gauged.windows.clone()).collect(),
+        };
+        Components::of_run(&[Table::fit(&windows).unwrap()]).unwrap().window_sd
+    }
+
+    #[test]
+    fn what_the_machine_does_is_taken_out_and_what_servers_do_is_left() {
+        let table = phased(Some(0.0), 1.0).observe(&mut ChaCha8Rng::seed_from_u64(1));
+        let explained = explain(&[&table]);
+        assert!(explained.share.unwrap() > 0.6, "{:?}", explained.share);
+        let (before, after) = (window_sd(&table, false), window_sd(&table, true));
+        assert!(
+            after < 0.7 * before && (0.04..0.09).contains(&after),
+            "{before} {after}, of which 0.05 is its own"
+        );
+    }
+
+    #[test]
+    fn restarts_are_not_explained_away() {
+        // One window in each life, whose reading goes along with it by chance.
+        let windows = vec![vec![Some(1.0)], vec![Some(0.8)], vec![Some(0.9)]];
+        let readings = vec![vec![Some([0.0, 0.0])], vec![Some([0.2, 0.0])], vec![Some([0.1, 0.0])]];
+        let table = [0, 1].map(|contender| Gauged {
+            contender,
+            windows: windows.clone(),
+            readings: readings.clone(),
+        });
+        let explained = explain(&[&table]);
+        assert_eq!((&explained.tables[0].windows[0], explained.share), (&windows, None));
+        assert_eq!(explained.tables[0].unseen, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_was_not_gauged_stays_as_it_is() {
+        let table = phased(None, 1.1).observe(&mut ChaCha8Rng::seed_from_u64(2));
+        let explained = explain(&[&table]);
+        let windows: Vec<Windows> = table.into_iter().map(|gauged| gauged.windows).collect();
+        assert_eq!(explained.tables[0], Adjusted { windows, unseen: vec![0.0; 7] });
+        assert!(explain(&[]).tables.is_empty());
+    }
+
+    #[test]
+    fn readings_that_say_nothing_change_next_to_nothing() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(3);
+        let mut table = Phased { rotations: 20, ..phased(Some(0.0), 1.0) }.observe(rng);
+        for reading in table.iter_mut().flat_map(|gauged| gauged.readings.iter_mut().flatten().flatten()) {
+            *reading = [0.05 * normal(rng), 0.05 * normal(rng)];
+        }
+        let (before, after) = (window_sd(&table, false), window_sd(&table, true));
+        assert!((0.9..1.1).contains(&(after / before)), "{before} {after}");
+        assert!(explain(&[&table]).share.unwrap() < 0.2);
+    }
+
+    #[test]
+    fn a_bias_of_the_gauge_moves_nobody_on_a_steady_machine() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(4);
+        let steady = |contender: usize, rng: &mut ChaCha8Rng| {
+            let bias = 0.02 * contender as f64;
+            let mut windows = |_| -> (Vec<Option<f64>>, Vec<Option<Reading>>) {
+                let of = |_| {
+                    let slower = 0.005 * normal(rng);
+                    (Some(-1.5 * slower), Some([bias + slower, 0.0]))
+                };
+                (0..20).map(of).unzip()
+            };
+            let (windows, readings) = (0..4).map(&mut windows).unzip();
+            Gauged { contender, windows, readings }
+        };
+        let table: Vec<Gauged> = (0..2).map(|contender| steady(contender, rng)).collect();
+        let explained = explain(&[&table]);
+        let fitted = Table::fit(&explained.tables[0].windows).unwrap();
+        let moved = fitted.effect(0).unwrap() - fitted.effect(1).unwrap();
+        assert!(moved.abs() < 0.002, "{moved}, where readings differ by 0.02");
+        assert!(explained.tables[0].unseen.iter().all(|unseen| unseen.sqrt() < 0.0015), "{explained:?}");
+    }
+
+    /// What `cargo xtask simulate phases` shows in thousands of runs.
+    #[test]
+    fn verdicts_on_a_machine_with_slow_phases_are_right_and_show_more() {
+        let outcome = |world: Phased, seed: u64| {
+            Trials::once(world, 4).outcome(60, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap()
+        };
+        let equal = outcome(phased(Some(0.007), 1.0), 5);
+        assert!(equal.false_runs <= 0.07 && equal.covered > 0.93, "{equal:?}");
+        let [without, with] = [None, Some(0.007)].map(|gauge| outcome(phased(gauge, 1.3), 6));
+        assert!(with.all_shown > 0.9 && without.all_shown < 0.6, "{with:?} {without:?}");
+        assert!(with.covered > 0.93 && with.false_runs == 0.0, "{with:?}");
+    }
+}
