@@ -2,8 +2,9 @@
 //! system, and two instruments for its speed: a probe beside windows and a gauge within them.
 //!
 //! Invariants
-//! - It only looks, but for five named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
-//!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]), a mount
+//! - It only looks, but for six named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
+//!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]), connections of the
+//!   process to itself, on which own threads, with the highest priority they may have, do a little work ([`gauge`]), a mount
 //!   that one thread alone sees and that ends with it ([`tracepoint::number`]), and control groups
 //!   ([`group::Group`]), whose members the kernel ends when it is told so. It sends no signal.
 //! - What the kernel does not tell is absent, never zero in its place, except where a field says so.

@@ -38,7 +38,7 @@ impl WarmupLength {
         let Some(earlier) = earlier else { return Self { least: 0, most, told: None, floor: 0.0 } };
         let least = slices_needed(earlier).max(life.slices_when_new());
         let told = (!life.is_cold()).then_some(earlier.settled);
-        let floor = if gets_warm(earlier) { LEAST_SHARE * rate_at_the_end(&earlier.per_second) } else { 0.0 };
+        let floor = if gets_warm(earlier) { LEAST_SHARE * life.rate_seen(earlier) } else { 0.0 };
         Self { least, most: most.max(least), told, floor }
     }
 
@@ -99,6 +99,15 @@ impl Life<'_> {
         first_warmup.filter(|_| is_new).map_or(0, slices_needed)
     }
 
+    /// The best rate at which a slice of load of the first life ended on a workload: its warm-up may have ended on a plateau, too, and its
+    /// lead-ins are later.
+    fn rate_seen(&self, earlier: &Warmup) -> f64 {
+        let lead_ins = self.first.iter().flat_map(|first| &first.lead_ins);
+        let of_workload = lead_ins.filter(|lead_in| lead_in.cell.workload == earlier.workload);
+        let ends = of_workload.map(|lead_in| rate_at_the_end(&lead_in.per_second));
+        ends.fold(rate_at_the_end(&earlier.per_second), f64::max)
+    }
+
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
     fn is_cold(&self) -> bool {
         let is_warmed = |first: &Run| first.warmups.iter().any(gets_warm);
@@ -115,6 +124,9 @@ pub(super) fn gets_warm(warmup: &Warmup) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::experiment::Cell;
+    use assay_model::record::LeadIn;
+
     use super::*;
 
     fn warmup(per_second: &[f64], settled: bool) -> Warmup {
@@ -212,6 +224,17 @@ mod tests {
         let halved: Vec<f64> = compiled(4, 40).iter().map(|rate| rate * 0.6).collect();
         assert!(until_seen(4).contains(&given(on(&cold), &halved)), "a slow machine is no cold server");
         assert!(!on(&cold).has_settled(&[12.0; 64]), "nor is it warm when the time is over");
+    }
+
+    #[test]
+    fn a_first_life_that_ended_on_a_plateau_is_known_by_its_lead_ins() {
+        let plateau = warmup(&[1.0, 4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0], true);
+        let lead_in = LeadIn { cell: Cell::closed("hello", 64), per_second: vec![90.0, 100.0] };
+        let first = Run { lead_ins: vec![lead_in], ..run(&[plateau]) };
+        let cold = run(&[]);
+        let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
+        let again = [vec![8.0; 12], vec![95.0; 20]].concat();
+        assert!(until_seen(12).contains(&given(length, &again)));
     }
 
     #[test]
