@@ -1,10 +1,13 @@
-//! What the gauge of the CPUs says in records: how the turns of each contender follow it, and whether it depends on the server beside it.
+//! What the gauge of the CPUs says in records: how the turns of each contender follow it, whether it depends on the server beside it, and
+//! what runs could have shown without it.
 
 use std::path::{Path, PathBuf};
 
 use assay_lab::store::Store;
+use assay_model::record::Record;
 use assay_stats::gauge::Follower;
 use assay_verdict::material::followers;
+use assay_verdict::{Unreadable, judge};
 use clap::Args;
 
 #[derive(Args)]
@@ -15,8 +18,10 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
-    let found: Result<Vec<_>, String> = options.runs.iter().map(|path| of_record(path)).collect();
-    let found: Vec<(String, String, Follower)> = found.map_err(|why| vec![why])?.concat();
+    let records: Result<Vec<Record>, String> = options.runs.iter().map(|path| record_of(path)).collect();
+    let records = records.map_err(|why| vec![why])?;
+    let found: Result<Vec<_>, _> = records.iter().map(followers).collect();
+    let found: Vec<(String, String, Follower)> = found.map_err(|why| vec![why.to_string()])?.concat();
     if found.is_empty() {
         return Err(vec![
             "no record has turns with a gauge; measure `assay run A B` on this machine".to_owned(),
@@ -36,12 +41,29 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             100.0 * bias
         );
     }
+    println!("\n| run | cell | could show without | and with it |\n|---|---|--:|--:|");
+    for record in records {
+        could_show(record).map_err(|why| vec![why.to_string()])?;
+    }
     Ok(())
 }
 
-fn of_record(path: &Path) -> Result<Vec<(String, String, Follower)>, String> {
-    let record = Store::new(path).open(&path.to_string_lossy()).map_err(|error| error.to_string())?;
-    followers(&record).map_err(|why| format!("{}: {why}", path.display()))
+fn record_of(path: &Path) -> Result<Record, String> {
+    Store::new(path).open(&path.to_string_lossy()).map_err(|error| error.to_string())
+}
+
+/// What a run could have shown had there been no gauge, cell by cell.
+fn could_show(mut record: Record) -> Result<(), Unreadable> {
+    let with = judge(&record)?;
+    let windows = record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells);
+    windows.flat_map(|window| &mut window.turns).for_each(|turn| turn.gauged = None);
+    let without = judge(&record)?;
+    let told = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    for (before, after) in without.cells.iter().zip(&with.cells) {
+        let [before_told, after_told] = [before, after].map(|cell| told(cell.detectable));
+        println!("| {} | {} | {before_told} | {after_told} |", record.id, after.cell);
+    }
+    Ok(())
 }
 
 fn row(contender: &str, workload: &str, follower: &Follower) {

@@ -64,7 +64,7 @@ enum Task {
     Simulate(simulate::Options),
     /// Judge runs made of lives that were measured, drawn from records: how often the verdict errs on this machine's noise.
     Calibrate(simulate::records::Options),
-    /// Tell what the gauge of the CPUs says in records: how turns follow it, and whether it depends on the server beside it.
+    /// Tell what the gauge of the CPUs says in records: how turns follow it, whether it depends on the server, and what it is worth.
     Gauge(gauge::Options),
     /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
     Soak(soak::Options),

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the page into its place, or says whether the page and its types are fresh as they are committed. A check writes nothing there: cargo would compile
-/// whatever has the page in it once more.
+/// Builds the page into its place, or says whether the page and its types are fresh as they are committed. A check writes nothing there:
+/// cargo would compile whatever has the page in it once more.
 ///
 /// # Errors
 /// When npm cannot be run, or fails; what is stale it says itself.

@@ -1,4 +1,4 @@
-//! How fast CPUs are *while* a server is under load, by a fixed piece of work that takes 0.5 % of them.
+//! How fast CPUs are *while* a server is under load, by a fixed piece of work that takes a hundredth of them.
 //!
 //! On a shared machine the rate of one server changes by half from one second to the next, while a busy loop of arithmetic keeps its
 //! pace: what becomes slower are system calls and memory. A [`Probe`](crate::probe::Probe) beside a window sees some of that; only
@@ -25,9 +25,9 @@ use rustix::net::{
 };
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::cpuset::pin_current_thread;
+use crate::probe::cpu_time;
 
 /// From one reading to the next: a turn of 0.15 s has fifteen.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -227,11 +227,6 @@ fn connected() -> Result<[OwnedFd; 2], Errno> {
     sockopt::set_tcp_nodelay(&here, true)?;
     sockopt::set_socket_timeout(&there, sockopt::Timeout::Recv, Some(PATIENCE))?;
     Ok([here, there])
-}
-
-fn cpu_time() -> Nanos {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
 }
 
 #[cfg(test)]

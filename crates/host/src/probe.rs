@@ -129,7 +129,8 @@ fn timed(
     Ok((cpu_time() - before, result))
 }
 
-fn cpu_time() -> Nanos {
+/// CPU time of the calling thread.
+pub(crate) fn cpu_time() -> Nanos {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
 }

@@ -3,7 +3,7 @@
 //! A gauge does a fixed piece of work on the same CPUs in the midst of each window and tells how long that took. By as much as a rate
 //! follows it within the lives of a contender, the gauge explains the rate, and the rest is what the contender does by itself
 //! (Lavenberg & Welch, *Management Science* 27, 1981; Deng et al., *CUPED*, WSDM 2013). On a machine whose speed changes within
-//! seconds that leaves a tenth of the variance (docs/results/gauge.md).
+//! seconds, that is a tenth to a third of the variance for most servers (docs/results/gauge.md).
 //!
 //! Two errors have to be kept out:
 //! - *A restart must not be explained away.* How much rates follow the gauge (the slope) is told from windows of one life, never from
@@ -15,8 +15,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::StatsError;
 use crate::robust::{huber_weight, middle, spread_of};
-use crate::table::Windows;
+use crate::table::{Table, Windows};
 
 /// By how much the readings of a gauge depend on the server beside it, as a standard deviation of logarithms.
 pub const BIAS: f64 = 0.01;
@@ -79,6 +80,16 @@ pub struct Follower {
     pub window_sd: [f64; 2],
     /// By how much the readings beside it differ from those of all in the same rotations, and the standard error of each.
     pub beside: [(f64, f64); 2],
+}
+
+impl Adjusted {
+    /// The table of these windows, as [`Table::fit_in_groups`] has it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn table(self, round_of: &[usize]) -> Result<Table, StatsError> {
+        Ok(Table::fit_in_groups(&self.windows, round_of)?.with_unseen(self.unseen))
+    }
 }
 
 /// Takes out of all tables of a run what the gauge explains.
@@ -149,12 +160,8 @@ impl Slopes {
 
 /// The share of the variance of all windows within their lives that slopes explain; `None` where nothing varies.
 fn explained<'f>(contenders: impl Iterator<Item = &'f Following> + Clone) -> Option<f64> {
-    let squares = |slope: fn(&Following) -> Reading| -> f64 {
-        let left =
-            contenders.clone().flat_map(|of| of.lives.iter().flat_map(move |life| life.left(slope(of))));
-        left.map(|left| left * left).sum()
-    };
-    let (before, after) = (squares(|_| [0.0; 2]), squares(|of| of.slope));
+    let before: f64 = contenders.clone().map(|of| of.squares([0.0; 2])).sum();
+    let after: f64 = contenders.map(|of| of.squares(of.slope)).sum();
     (before > 0.0).then(|| (1.0 - after / before).max(0.0))
 }
 
@@ -378,7 +385,7 @@ mod tests {
 
     use super::*;
     use crate::simulation::{Phased, Trials, Truth as _, ladder, normal};
-    use crate::table::{Components, Table};
+    use crate::table::Components;
 
     fn phased(gauge_bias_sd: Option<f64>, step: f64) -> Phased {
         Phased { contenders: ladder(7, step, 0.015, 0.05), rounds: 3, rotations: 5, gauge_bias_sd }

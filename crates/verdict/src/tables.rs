@@ -173,8 +173,7 @@ impl<'r> CellTable<'r> {
     fn of(evidence: &Evidence<'_>, of: InCell<'r>, adjusted: Adjusted) -> Option<Self> {
         let InCell { cell, entries, .. } = of;
         let round_of: Vec<usize> = evidence.blocks(&cell).iter().map(|block| block.round).collect();
-        let table = Table::fit_in_groups(&adjusted.windows, &round_of).ok()?;
-        Some(Self { table: table.with_unseen(adjusted.unseen), entries, cell })
+        Some(Self { table: adjusted.table(&round_of).ok()?, entries, cell })
     }
 
     fn place(&self, name: &str) -> Option<usize> {

@@ -86,31 +86,31 @@ pub fn throughput(window: &Measurement) -> Option<f64> {
 /// came. In records from before turns told that, only the generator's waiting is known, and nothing beside a database or an upstream,
 /// for which it waits by plan.
 pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
-    let turns = &window.turns;
     let waits_by_plan = window.beside_generator().next().is_some();
-    let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
-    let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
-    for turn in turns {
+    by_rotation(window, |turn| {
         let counts = match turn.taken {
             Some(_) => !turn.is_void(),
             None => waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE,
         };
-        if let (Some(place), true) = (rates.get_mut(turn.rotation as usize), counts) {
-            *place = counting.rate(turn).map(f64::ln);
-        }
-    }
-    rates
+        counts.then(|| counting.rate(turn).map(f64::ln)).flatten()
+    })
 }
 
 /// What the gauge showed in the part of each turn that counts, by rotation, as [`log_rates`] has them; none where it was not read.
 pub(crate) fn readings(window: &Measurement, counting: &Counting) -> Vec<Option<Reading>> {
-    let mut readings = vec![None; log_rates(window, counting).len()];
-    for turn in &window.turns {
-        if let Some(place) = readings.get_mut(turn.rotation as usize) {
-            *place = turn.gauged.as_ref().and_then(|gauged| reading(turn, gauged, counting));
+    by_rotation(window, |turn| reading(turn, turn.gauged.as_ref()?, counting))
+}
+
+fn by_rotation<T: Clone>(window: &Measurement, of: impl Fn(&Turn) -> Option<T>) -> Vec<Option<T>> {
+    let turns = &window.turns;
+    let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
+    let mut all = vec![None; rotations.min(turns.len() * MAX_GAPS)];
+    for turn in turns {
+        if let (Some(place), Some(found)) = (all.get_mut(turn.rotation as usize), of(turn)) {
+            *place = Some(found);
         }
     }
-    readings
+    all
 }
 
 /// The mean of the logarithms; the generator's is 0 where it has no CPU of its own.

@@ -32,7 +32,7 @@ fn frameworks() -> Vec<Simulated> {
     contenders
 }
 
-fn case(name: String, trials: Trials, holds: Holds<SimulationOutcome>) -> Case {
+fn case<T>(name: String, trials: Trials<T>, holds: Holds<SimulationOutcome>) -> Case<T> {
     Case { name, trials, holds }
 }
 
@@ -57,15 +57,12 @@ fn one_restless() -> Vec<Simulated> {
     contenders
 }
 
-/// A case of slow phases, and what of it must hold.
-pub(super) type PhasesCase = (String, Trials<Phased>, Holds<SimulationOutcome>);
-
 /// Equals, and contenders 1.1 and 1.3 times apart, on a machine with slow phases. Without a gauge few rounds call equals different too
 /// often, so nothing is asked there.
-pub(super) fn phases() -> Vec<PhasesCase> {
+pub(super) fn phases() -> Vec<Case<Phased>> {
     let anything = |_: &SimulationOutcome, _: f64| true;
     let of = |(rounds, rotations): (usize, usize)| {
-        let case = move |gauge_bias_sd: Option<f64>, step: f64| {
+        let with = move |gauge_bias_sd: Option<f64>, step: f64| {
             let contenders = ladder(7, step, 0.015, 0.05);
             let name = match gauge_bias_sd {
                 None => "no gauge".to_owned(),
@@ -74,11 +71,11 @@ pub(super) fn phases() -> Vec<PhasesCase> {
             let who = if step > 1.0 { format!("{step} times apart") } else { "alike".to_owned() };
             let world = Phased { contenders, rounds, rotations, gauge_bias_sd };
             let holds: Holds<SimulationOutcome> = if gauge_bias_sd.is_some() { honest } else { anything };
-            (format!("7 {who}, {rounds} rounds of {rotations}, {name}"), Trials::once(world, 4), holds)
+            case(format!("7 {who}, {rounds} rounds of {rotations}, {name}"), Trials::once(world, 4), holds)
         };
         [None, Some(0.0), Some(SMALL_BIAS)]
             .into_iter()
-            .flat_map(move |bias| [1.0, 1.1, 1.3].map(|step| case(bias, step)))
+            .flat_map(move |bias| [1.0, 1.1, 1.3].map(|step| with(bias, step)))
     };
     [(2, 3), (3, 5), (5, 8)].into_iter().flat_map(of).collect()
 }

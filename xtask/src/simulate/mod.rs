@@ -6,7 +6,7 @@ pub(crate) mod records;
 use std::time::Instant;
 
 use assay_stats::StatsError;
-use assay_stats::simulation::{SimulationOutcome, Trials};
+use assay_stats::simulation::{SimulationOutcome, Trials, Truth, World};
 use clap::{Args, ValueEnum};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             Subject::Tails => table("tails of equals, no margin", cases::tails(), options),
             Subject::Looks => table("a look after every round", cases::looks(), options),
             Subject::Power => table("true differences", cases::power(), options),
-            Subject::Phases => phases(options),
+            Subject::Phases => table("slow phases, 4 tables", cases::phases(), options),
             Subject::Adaptive => adaptive(options),
             Subject::Duet => duets(options),
         });
@@ -94,25 +94,17 @@ fn most_wrong(runs: u32) -> f64 {
 }
 
 /// What is simulated, and what of it must hold.
-struct Case {
+struct Case<T = World> {
     name: String,
-    trials: Trials,
+    trials: Trials<T>,
     holds: cases::Holds<SimulationOutcome>,
 }
 
-fn table(title: &str, cases: Vec<Case>, options: &Options) -> Vec<String> {
+fn table<T: Truth>(title: &str, cases: Vec<Case<T>>, options: &Options) -> Vec<String> {
     head(title);
     options.each(cases, |case| {
         let outcome = case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
         row(&case.name, outcome, case.holds, options)
-    })
-}
-
-fn phases(options: &Options) -> Vec<String> {
-    head("slow phases, 4 tables");
-    options.each(cases::phases(), |(name, trials, holds)| {
-        let outcome = trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
-        row(&name, outcome, holds, options)
     })
 }
 

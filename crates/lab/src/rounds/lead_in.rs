@@ -14,11 +14,11 @@ use crate::log;
 
 /// Most slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
 const MOST_LOOK_SLICES: usize = 8;
-/// Fewest slices for a contender that gets warm by load: looks are taken in its first life, which rests less and is warmer than later
-/// ones.
-const LEAST_SLICES: usize = 1;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
+/// Fewest slices for a contender that gets warm by load: looks are taken in its first life, which rests less and is warmer than later
+/// ones.
+const LEAST_RECOVERY: usize = 1;
 
 /// Slices of load for a contender that has rested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ fn recovery_of(lives: &[&Run]) -> Recovery {
     if looks.len() < LOOKS {
         return Recovery::Look(length);
     }
-    Recovery::Known(slices_until_recovered(&looks).max(LEAST_SLICES))
+    Recovery::Known(slices_until_recovered(&looks).max(LEAST_RECOVERY))
 }
 
 /// Slices after which the rate was what it was in the end, of looks of one length. Each is taken as a share of its own end, because

@@ -6,7 +6,7 @@ use super::warmup_rule::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, rate_at_the_
 
 /// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections,
 /// if they were not [far slower](SLOW_WHEN_COLD).
-pub(super) const SLICES_OF_NO_WARMUP: usize = 1;
+const SLICES_OF_NO_WARMUP: usize = 1;
 /// A first slice below this share of the rate in the end is that of a runtime that is cold, even if the next is not: new connections
 /// and memory take a tenth of a slice, an interpreter three quarters.
 const SLOW_WHEN_COLD: f64 = 0.5;

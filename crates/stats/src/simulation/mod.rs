@@ -30,8 +30,13 @@ pub trait Truth {
     /// Restarts of each contender.
     fn rounds(&self) -> usize;
 
+    /// The logarithm of a contender's true rate.
+    fn log_rate(&self, contender: usize) -> f64;
+
     /// The true ratio of two contenders' rates.
-    fn ratio(&self, first: usize, second: usize) -> f64;
+    fn ratio(&self, first: usize, second: usize) -> f64 {
+        (self.log_rate(first) - self.log_rate(second)).exp()
+    }
 
     /// Measures a table once: the windows of every contender.
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows>;
@@ -209,8 +214,8 @@ impl Truth for World {
         self.rounds
     }
 
-    fn ratio(&self, first: usize, second: usize) -> f64 {
-        (self.contenders[first].log_rate - self.contenders[second].log_rate).exp()
+    fn log_rate(&self, contender: usize) -> f64 {
+        self.contenders[contender].log_rate
     }
 
     /// The windows rotate in an order drawn anew each time.

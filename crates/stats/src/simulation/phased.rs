@@ -86,8 +86,8 @@ impl Truth for Phased {
         self.rounds
     }
 
-    fn ratio(&self, first: usize, second: usize) -> f64 {
-        (self.contenders[first].log_rate - self.contenders[second].log_rate).exp()
+    fn log_rate(&self, contender: usize) -> f64 {
+        self.contenders[contender].log_rate
     }
 
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {

@@ -121,8 +121,8 @@ impl Truth for Resampled<'_> {
         self.rounds
     }
 
-    fn ratio(&self, first: usize, second: usize) -> f64 {
-        (self.log_rates[first] - self.log_rates[second]).exp()
+    fn log_rate(&self, contender: usize) -> f64 {
+        self.log_rates[contender]
     }
 
     /// Each contender has the lives of a measured one, drawn by lot, so that some are one and the same under two names.

@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::{Truth, World};
 use crate::StatsError;
-use crate::gauge::{Adjusted, Gauged, explain};
+use crate::gauge::{Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
@@ -143,8 +143,7 @@ fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, Stat
     let measured: Vec<Vec<Gauged>> =
         measured.iter().map(|table| table.iter().map(so_far).collect()).collect();
     let explained = explain(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    let fit = |of: Adjusted| Ok(Table::fit_in_groups(&of.windows, blocks)?.with_unseen(of.unseen));
-    explained.tables.into_iter().map(fit).collect()
+    explained.tables.into_iter().map(|adjusted| adjusted.table(blocks)).collect()
 }
 
 /// One run.
