@@ -8,12 +8,14 @@ use assay_model::units::Nanos;
 
 use super::server_run::{OngoingRun, wanted};
 use super::warmup_length::gets_warm;
-use super::warmup_rule::{SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, slices_needed};
+use super::warmup_rule::{
+    SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, is_far_below, rate_at_the_end, slices_needed,
+};
 use crate::generator::Generator;
 use crate::log;
 
-/// Most slices of a lead-in that shows how long a contender takes to be what it was before it rested: two seconds.
-const MOST_LOOK_SLICES: usize = 8;
+/// Most slices of a lead-in, so also of one that shows how long a contender takes to be what it was before it rested: two seconds.
+const MOST_SLICES: usize = 8;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
 /// Fewest slices for a contender that gets warm by load: looks are taken in its first life, which rests less and is warmer than later
@@ -37,8 +39,8 @@ impl OngoingRun<'_> {
         if !self.run.warmups.iter().any(|warmup| warmup.workload == cell.workload) {
             return self.warm_up_in_place(generator, cell);
         }
-        let recovery = self.recovery();
-        let per_second = self.slices(generator, |done| done.len() >= recovery.slices())?;
+        let (recovery, best) = (self.recovery(), self.best_lead_in(cell));
+        let per_second = self.slices(generator, |done| is_enough(done, recovery, best))?;
         if !per_second.is_empty() {
             self.run.lead_ins.push(LeadIn { cell: cell.clone(), per_second });
             if let (None, Some(found)) = (recovery.known(), self.recovery().known()) {
@@ -54,7 +56,8 @@ impl OngoingRun<'_> {
             return Ok(());
         }
         let after_a_rest = self.recovery().known().unwrap_or(0);
-        let length = self.warmup_length(&cell.workload).at_least(after_a_rest);
+        let length =
+            self.warmup_length(&cell.workload).at_least(after_a_rest).until_near(self.best_lead_in(cell));
         let per_second = self.slices(generator, |done| length.is_reached(done))?;
         let settled = length.has_settled(&per_second);
         let workload = cell.workload.clone();
@@ -81,8 +84,17 @@ impl OngoingRun<'_> {
 
     /// Slices of load that the contender gets after a rest, as this life and earlier ones show.
     fn recovery(&self) -> Recovery {
-        let lives: Vec<&Run> = self.server_run.earlier_runs().chain([&self.run]).collect();
-        recovery_of(&lives)
+        recovery_of(&self.lives())
+    }
+
+    /// The best rate that the contender is known to have had over the connections of these turns.
+    fn best_lead_in(&self, cell: &Cell) -> f64 {
+        best_lead_in_of(&self.lives(), cell)
+    }
+
+    /// The contender's lives, this one last.
+    fn lives(&self) -> Vec<&Run> {
+        self.server_run.earlier_runs().chain([&self.run]).collect()
     }
 }
 
@@ -98,6 +110,22 @@ impl Recovery {
         let (Self::Known(slices) | Self::Look(slices)) = self;
         slices
     }
+}
+
+/// Whether slices with these rates are enough for a contender that has rested: so many, and more where it is still far below what it was
+/// in this cell, because it was asked for something else meanwhile and its compiler has given up code that both need.
+fn is_enough(per_second: &[f64], recovery: Recovery, best: f64) -> bool {
+    let done = per_second.len();
+    done >= recovery.slices() && (done >= MOST_SLICES || !is_far_below(best, per_second))
+}
+
+/// The best rate at which a lead-in of these lives in the cell ended; 0 where the contender does not get warm by load.
+fn best_lead_in_of(lives: &[&Run], cell: &Cell) -> f64 {
+    if !lives.iter().flat_map(|run| &run.warmups).any(gets_warm) {
+        return 0.0;
+    }
+    let lead_ins = lives.iter().flat_map(|run| &run.lead_ins).filter(|lead_in| lead_in.cell == *cell);
+    lead_ins.map(|lead_in| rate_at_the_end(&lead_in.per_second)).fold(0.0, f64::max)
 }
 
 /// What looking at a first life took beyond what later lives get.
@@ -117,9 +145,9 @@ fn recovery_of(lives: &[&Run]) -> Recovery {
     if !warmups().any(gets_warm) {
         return Recovery::Known(when_cold);
     }
-    let length = (when_cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES);
+    let length = (when_cold + SMOOTHED_SLICES).min(MOST_SLICES);
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins);
-    let looks = lead_ins.map(|lead_in| lead_in.per_second.as_slice()).filter(|look| look.len() == length);
+    let looks = lead_ins.filter_map(|lead_in| lead_in.per_second.get(..length));
     let looks: Vec<&[f64]> = looks.take(LOOKS).collect();
     if looks.len() < LOOKS {
         return Recovery::Look(length);
@@ -163,7 +191,7 @@ mod tests {
             rate((slice as f64 + f64::from(step) / f64::from(STEPS)) * WARMUP_SLICE_S)
         };
         let mean = |slice| (0..STEPS).map(|step| at(slice, step)).sum::<f64>() / f64::from(STEPS);
-        (0..MOST_LOOK_SLICES)
+        (0..MOST_SLICES)
             .map(|slice| best * mean(slice) * (1.0 + noise * chance.random_range(-1.0..1.0)))
             .collect()
     }
@@ -183,17 +211,14 @@ mod tests {
         for seed in 0..200 {
             // Half a second, as long as everybody had it once, is never taken for enough.
             let found = [learnt(step, 0.05, seed), learnt(ramp, 0.05, seed)];
-            assert!(
-                found.iter().all(|slices| (3..=MOST_LOOK_SLICES).contains(slices)),
-                "seed {seed}: {found:?}"
-            );
+            assert!(found.iter().all(|slices| (3..=MOST_SLICES).contains(slices)), "seed {seed}: {found:?}");
         }
     }
 
     #[test]
     fn who_recovers_at_once_needs_nothing_and_who_never_does_gets_the_longest() {
         assert_eq!(learnt(|_| 1.0, 0.0, 0), 0);
-        assert_eq!(learnt(|t| 1.0 + t, 0.0, 0), MOST_LOOK_SLICES);
+        assert_eq!(learnt(|t| 1.0 + t, 0.0, 0), MOST_SLICES);
         assert_eq!(learnt(|_| 0.0, 0.0, 0), 0, "nothing was answered");
         let needless = (0..200).filter(|seed| learnt(|_| 1.0, 0.05, *seed) > 2).count();
         assert!(needless < 20, "{needless} of 200 have more than half a second");
@@ -206,7 +231,7 @@ mod tests {
             (0..all).map(|slice| if slice < slices { 50.0 } else { 100.0 }).collect()
         };
         let warmup = Warmup { workload, per_second: slow_until(cold, cold + 6), settled: true, counted };
-        let looked = slow_until(2, (cold + SMOOTHED_SLICES).min(MOST_LOOK_SLICES));
+        let looked = slow_until(2, (cold + SMOOTHED_SLICES).min(MOST_SLICES));
         let lead_in = LeadIn { cell: Cell::closed("hello".to_owned(), 64), per_second: looked };
         Run { warmups: vec![warmup], lead_ins: vec![lead_in; lead_ins], ..Run::default() }
     }
@@ -217,8 +242,39 @@ mod tests {
         assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(1), "nothing shorter is to be found");
         assert_eq!(recovery_of(&[&life(4, 2)]), Recovery::Look(6));
         assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(2));
-        assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_LOOK_SLICES), "two seconds are enough");
+        assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_SLICES), "two seconds are enough");
         assert_eq!(spared(&life(4, 3)), Duration::from_secs_f64(3.0 * 4.0 * WARMUP_SLICE_S));
         assert_eq!(spared(&life(4, 2)), Duration::ZERO, "later lives may look as well");
+    }
+
+    #[test]
+    fn a_lead_in_goes_on_while_the_contender_is_far_below_what_it_was_in_this_cell() {
+        let (hello, json) = (Cell::closed("hello", 64), Cell::closed("json", 64));
+        let led_in = |run: Run, cell: &Cell, per_second: Vec<f64>| {
+            let lead_ins = [run.lead_ins, vec![LeadIn { cell: cell.clone(), per_second }]].concat();
+            Run { lead_ins, ..run }
+        };
+        let first = led_in(led_in(life(4, 0), &hello, vec![60.0, 90.0, 110.0]), &json, vec![800.0, 800.0]);
+        let best = best_lead_in_of(&[&first, &life(4, 0)], &hello);
+        assert_eq!(best, 100.0, "in this cell, and by its end");
+        assert_eq!(
+            best_lead_in_of(&[&first], &Cell::closed("hello", 1)),
+            0.0,
+            "one connection is another load"
+        );
+        let compiled = led_in(life(1, 0), &hello, vec![90.0]);
+        assert_eq!(best_lead_in_of(&[&compiled], &hello), 0.0, "nothing is given up that was never compiled");
+
+        let given = |rates: &dyn Fn(usize) -> f64| {
+            let slices: Vec<f64> = (0..20).map(rates).collect();
+            (0..20).find(|done| is_enough(&slices[..*done], Recovery::Known(1), best))
+        };
+        assert_eq!(given(&|_| 60.0), Some(1), "a slow machine is no cold server");
+        assert_eq!(
+            given(&|slice| if slice < 4 { 12.0 } else { 95.0 }),
+            Some(5),
+            "the mean of the last two is near"
+        );
+        assert_eq!(given(&|_| 12.0), Some(MOST_SLICES));
     }
 }

@@ -10,8 +10,8 @@ use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
 use super::server_run::{OngoingRun, ServerRun, wanted};
-use super::warmup_length::{Life, WarmupLength};
-use super::warmup_rule::{WARMUP_SLICE_S, slices_needed};
+use super::warmup_length::{Life, WarmupLength, gets_warm};
+use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end, slices_needed};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
 use crate::generator::Generator;
@@ -49,7 +49,8 @@ impl OngoingRun<'_> {
         for cell in widest.into_values().filter(|cell| !is_left(&cell.workload)) {
             let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
             let cell = Cell { connections, ..cell.capacity() };
-            let length = self.warmup_length(&cell.workload);
+            let length =
+                self.warmup_length(&cell.workload).until_near(self.server_run.warm_rate(&cell.workload));
             let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
             let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
             self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
@@ -117,6 +118,12 @@ impl ServerRun<'_> {
     /// How the same contender, or its control, was warmed up in an earlier life of this run.
     pub(super) fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
         self.earlier_runs().find_map(|run| run.warmups.iter().find(|warmup| warmup.workload == workload))
+    }
+
+    /// The rate at which the first warm-up on a workload ended, where it warmed the contender up; else 0.
+    fn warm_rate(&self, workload: &str) -> f64 {
+        let warmed = self.earlier_warmup(workload).filter(|warmup| gets_warm(warmup));
+        warmed.map_or(0.0, |warmup| rate_at_the_end(&warmup.per_second))
     }
 
     /// The earlier lives of the same contender and of its control, in the same setting: what both get follows from the same lives, or

@@ -2,7 +2,9 @@
 
 use assay_model::record::{Run, Warmup};
 
-use super::warmup_rule::{LEAST_SLICES, WARMUP_SLICE_S, has_settled, rate_at_the_end, slices_needed};
+use super::warmup_rule::{
+    LEAST_SLICES, WARMUP_SLICE_S, has_settled, is_far_below, rate_at_the_end, slices_needed,
+};
 
 /// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections,
 /// if they were not [far slower](SLOW_WHEN_COLD).
@@ -10,9 +12,6 @@ const SLICES_OF_NO_WARMUP: usize = 1;
 /// A first slice below this share of the rate in the end is that of a runtime that is cold, even if the next is not: new connections
 /// and memory take a tenth of a slice, an interpreter three quarters.
 const SLOW_WHEN_COLD: f64 = 0.5;
-/// A life is not warm below this share of the rate at which an earlier one ended, whatever its slices look like: a compiler pauses
-/// between its tiers, and no machine that is fit to measure is twice as slow as before.
-const LEAST_SHARE: f64 = 0.5;
 
 /// When a warm-up is over, in slices of load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +23,8 @@ pub(super) struct WarmupLength {
     /// Whether the server is warm in the end, where an earlier life tells. Else it is watched, and the warm-up goes on as long as it
     /// gets faster.
     told: Option<bool>,
-    /// It goes on while the server is slower than this.
-    floor: f64,
+    /// It goes on while the server is far below this rate.
+    best: f64,
 }
 
 impl WarmupLength {
@@ -35,11 +34,10 @@ impl WarmupLength {
     /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
     pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
         let most = life.slices_left();
-        let Some(earlier) = earlier else { return Self { least: 0, most, told: None, floor: 0.0 } };
+        let Some(earlier) = earlier else { return Self { least: 0, most, told: None, best: 0.0 } };
         let least = slices_needed(earlier).max(life.slices_when_new());
         let told = (!life.is_cold()).then_some(earlier.settled);
-        let floor = if gets_warm(earlier) { LEAST_SHARE * life.rate_seen(earlier) } else { 0.0 };
-        Self { least, most: most.max(least), told, floor }
+        Self { least, most: most.max(least), told, best: 0.0 }
     }
 
     /// This length, but no shorter than so many slices.
@@ -48,20 +46,22 @@ impl WarmupLength {
         Self { least, most: self.most.max(least), ..self }
     }
 
+    /// This length, but the warm-up also goes on while the server is far below this rate, which an earlier life had under the same load.
+    pub(super) fn until_near(self, best: f64) -> Self {
+        Self { best, ..self }
+    }
+
     /// Whether the slices with these rates are enough.
     pub(super) fn is_reached(self, per_second: &[f64]) -> bool {
         let done = per_second.len();
-        let is_warm = || self.is_fast(per_second) && (self.told.is_some() || has_settled(per_second));
+        let is_near = || !is_far_below(self.best, per_second);
+        let is_warm = || is_near() && (self.told.is_some() || has_settled(per_second));
         done >= self.least && (done >= self.most || is_warm())
     }
 
     /// Whether a server that had these slices is warm.
     pub(super) fn has_settled(self, per_second: &[f64]) -> bool {
-        self.is_fast(per_second) && self.told.unwrap_or_else(|| has_settled(per_second))
-    }
-
-    fn is_fast(self, per_second: &[f64]) -> bool {
-        rate_at_the_end(per_second) >= self.floor
+        !is_far_below(self.best, per_second) && self.told.unwrap_or_else(|| has_settled(per_second))
     }
 }
 
@@ -99,15 +99,6 @@ impl Life<'_> {
         first_warmup.filter(|_| is_new).map_or(0, slices_needed)
     }
 
-    /// The best rate at which a slice of load of the first life ended on a workload: its warm-up may have ended on a plateau, too, and its
-    /// lead-ins are later.
-    fn rate_seen(&self, earlier: &Warmup) -> f64 {
-        let lead_ins = self.first.iter().flat_map(|first| &first.lead_ins);
-        let of_workload = lead_ins.filter(|lead_in| lead_in.cell.workload == earlier.workload);
-        let ends = of_workload.map(|lead_in| rate_at_the_end(&lead_in.per_second));
-        ends.fold(rate_at_the_end(&earlier.per_second), f64::max)
-    }
-
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
     fn is_cold(&self) -> bool {
         let is_warmed = |first: &Run| first.warmups.iter().any(gets_warm);
@@ -124,9 +115,6 @@ pub(super) fn gets_warm(warmup: &Warmup) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::experiment::Cell;
-    use assay_model::record::LeadIn;
-
     use super::*;
 
     fn warmup(per_second: &[f64], settled: bool) -> Warmup {
@@ -215,7 +203,9 @@ mod tests {
     fn a_plateau_far_below_the_first_life_is_not_warm() {
         let first = run(&[warmup(&compiled(4, 10), true), warmup(&compiled(0, 6), true)]);
         let cold = run(&[]);
-        let on = |run: &Run| WarmupLength::of(&life(run, Some(&first), 2, 16.0), Some(&first.warmups[0]));
+        let on = |run: &Run| {
+            WarmupLength::of(&life(run, Some(&first), 2, 16.0), Some(&first.warmups[0])).until_near(100.0)
+        };
         let plateau = [vec![12.0; 20], vec![80.0; 20]].concat();
         let done = given(on(&cold), &plateau);
         assert!((21..=26).contains(&done) && on(&cold).has_settled(&plateau[..done]), "{done}");
@@ -224,17 +214,6 @@ mod tests {
         let halved: Vec<f64> = compiled(4, 40).iter().map(|rate| rate * 0.6).collect();
         assert!(until_seen(4).contains(&given(on(&cold), &halved)), "a slow machine is no cold server");
         assert!(!on(&cold).has_settled(&[12.0; 64]), "nor is it warm when the time is over");
-    }
-
-    #[test]
-    fn a_first_life_that_ended_on_a_plateau_is_known_by_its_lead_ins() {
-        let plateau = warmup(&[1.0, 4.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0], true);
-        let lead_in = LeadIn { cell: Cell::closed("hello", 64), per_second: vec![90.0, 100.0] };
-        let first = Run { lead_ins: vec![lead_in], ..run(&[plateau]) };
-        let cold = run(&[]);
-        let length = WarmupLength::of(&life(&cold, Some(&first), 1, 16.0), Some(&first.warmups[0]));
-        let again = [vec![8.0; 12], vec![95.0; 20]].concat();
-        assert!(until_seen(12).contains(&given(length, &again)));
     }
 
     #[test]

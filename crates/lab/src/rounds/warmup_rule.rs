@@ -19,6 +19,9 @@ pub(super) const SMOOTHED_SLICES: usize = 2;
 const SLICES_BACK: usize = 4;
 /// The fewest slices by which a warm-up can be judged.
 pub(super) const LEAST_SLICES: usize = SMOOTHED_SLICES + SLICES_BACK;
+/// A server is not warm below this share of a rate that it once had under the same load, whatever its slices look like: a compiler pauses
+/// between its tiers, and no machine that is fit to measure is twice as slow as before.
+const LEAST_SHARE: f64 = 0.5;
 
 /// Whether the rate over the latest slices is no longer higher than it was a second earlier, as far as slices can tell.
 pub(super) fn has_settled(per_second: &[f64]) -> bool {
@@ -51,6 +54,11 @@ fn variation(slices: &[f64]) -> f64 {
 pub(super) fn rate_at_the_end(slices: &[f64]) -> f64 {
     let last = &slices[slices.len().saturating_sub(SMOOTHED_SLICES)..];
     last.iter().sum::<f64>() / last.len().max(1) as f64
+}
+
+/// Whether the rate at the end of these slices is far below one that the server once had under the same load.
+pub(super) fn is_far_below(best: f64, slices: &[f64]) -> bool {
+    rate_at_the_end(slices) < LEAST_SHARE * best
 }
 
 /// Slices before the rate was what it was in the end: as much load later lives get. All of them where it never settled.
