@@ -1,16 +1,12 @@
 //! The windows of the made-up run (`support`) as a table for a spreadsheet.
 
-#[path = "support/again.rs"]
-mod again;
-#[path = "support/networks.rs"]
-mod networks;
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::record::{Measurement, Record, TimeTaken, Turn};
 use assay_report::export::csv;
-use support::{LEVELS, ROUNDS, sample};
+
+use crate::support::{LEVELS, ROUNDS, sample};
+use crate::{again, networks};
 
 /// Rows as fields by heading, but for those with a comma inside quotes: two reasons at most.
 fn rows(csv: &str) -> Vec<BTreeMap<&str, &str>> {

@@ -1,13 +1,5 @@
 //! A made-up run (`support`) through every format: what is shown, what is withheld, and what hostile text can do.
 
-#[path = "support/beside.rs"]
-mod beside;
-#[path = "support/latency.rs"]
-mod latency;
-#[path = "support/networks.rs"]
-mod networks;
-mod support;
-
 use std::collections::BTreeSet;
 
 use assay_model::check::{Check, CheckOutcome};
@@ -19,7 +11,9 @@ use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render, render_after};
 use assay_report::{export, foreign, html, page, text, words};
-use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
+
+use crate::support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
+use crate::{beside, latency, networks, support};
 
 fn terminal(width: usize, colour: bool, ascii: bool) -> String {
     let (record, verdict) = sample();

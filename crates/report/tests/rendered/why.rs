@@ -1,9 +1,4 @@
 //! Where the time goes, in every format.
-#![allow(clippy::expect_used, reason = "helpers of tests may fail as tests do")]
-
-#[path = "support/profiled.rs"]
-mod profiled;
-mod support;
 
 use assay_model::contender::Kind;
 use assay_model::profiling::Profiling;
@@ -11,6 +6,8 @@ use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, explanation, render};
 use assay_report::text::width;
 use assay_report::{export, page, words};
+
+use crate::{profiled, support};
 
 fn style(width: usize, ascii: bool) -> Style {
     Style { width, colour: false, ascii, full: false }

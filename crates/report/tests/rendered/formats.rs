@@ -1,13 +1,11 @@
 //! The made-up run (`support`) as JUnit, OpenMetrics, a summary for a spreadsheet and a drawing, each read by a parser that
 //! is not ours where there is a good one.
 
-#[path = "support/exposition.rs"]
-mod exposition;
-mod support;
-
 use assay_model::imported::Imported;
 use assay_report::export::{Choice, badge, junit, markdown, openmetrics, summary};
-use support::{DYING, LIMIT, NOT_INSTALLED, WITHHELD, sample};
+
+use crate::exposition;
+use crate::support::{DYING, LIMIT, NOT_INSTALLED, WITHHELD, sample};
 
 #[test]
 fn openmetrics_keeps_the_grammar_and_has_the_figures_of_the_verdict() {

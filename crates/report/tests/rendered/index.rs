@@ -1,9 +1,9 @@
 //! The index page over made-up runs.
 
-mod support;
-
 use assay_report::index::{Listed, index};
-use support::{HOSTILE, WITHHELD, sample};
+
+use crate::support;
+use crate::support::{HOSTILE, WITHHELD, sample};
 
 /// The made-up run on another day, perhaps of another machine.
 fn on(day: &str, cpu: &str) -> (assay_model::record::Record, assay_model::verdict::Verdict) {

@@ -1,21 +1,4 @@
 //! Hostile text in every string of a record and its verdict, through every format: it stays text.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a helper may fail as loudly as the test that calls it"
-)]
-
-#[path = "support/beside.rs"]
-mod beside;
-#[path = "support/exposition.rs"]
-mod exposition;
-#[path = "support/latency.rs"]
-mod latency;
-#[path = "support/networks.rs"]
-mod networks;
-#[path = "support/planting.rs"]
-mod planting;
-mod support;
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -28,8 +11,10 @@ use assay_report::index::{Listed, index};
 use assay_report::terminal::{Style, render};
 use assay_report::{foreign, html};
 use base64::Engine as _;
-use planting::{Ground, PLANTS, assert_tame, skeleton_of_markdown, skeleton_of_xml};
 use serde_json::Value;
+
+use crate::planting::{Ground, PLANTS, assert_tame, skeleton_of_markdown, skeleton_of_xml};
+use crate::{beside, exposition, latency, networks, support};
 
 /// The made-up runs, with everything that a verdict can hold, and few rounds.
 fn runs() -> Vec<(Record, Verdict)> {

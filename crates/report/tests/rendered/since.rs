@@ -1,16 +1,13 @@
 //! The page of a run that has a run before it, and of one that goes on.
-#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
-
-#[path = "support/again.rs"]
-mod again;
-mod support;
 
 use assay_model::comparison::Shift;
 use assay_model::record::{Record, State};
 use assay_model::verdict::Verdict;
 use assay_report::html::{self, LiveEdition};
 use assay_report::page::{self, PageRun, Since};
-use support::sample;
+
+use crate::again;
+use crate::support::sample;
 
 fn told() -> (Record, Verdict, Since) {
     again::again(sample()).unwrap()

@@ -1,12 +1,4 @@
 //! A made-up comparison through every format: what is shown, what is not, and what hostile names can do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a helper may fail as loudly as the test that calls it"
-)]
-
-#[path = "support/planting.rs"]
-mod planting;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{
@@ -20,6 +12,8 @@ use assay_model::verdict::{Interval, SelfRatio};
 use assay_report::comparison::{json, junit, markdown, render};
 use assay_report::terminal::Style;
 use assay_report::text;
+
+use crate::planting;
 
 const HOSTILE: &str = "evil|`\u{1b}[31m<img src=x>";
 

@@ -1,7 +1,5 @@
 //! What goes on, drawn: the standings of a run, and the last second of a load (`support` makes the run up).
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use assay_model::experiment::Cell;
@@ -13,7 +11,8 @@ use assay_report::terminal::live::{Board, LoadBoard, Wish};
 use assay_report::text;
 use assay_stats::Histogram;
 use assay_verdict::Settling;
-use support::{HOSTILE, NOT_INSTALLED, sample};
+
+use crate::support::{HOSTILE, NOT_INSTALLED, sample};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 

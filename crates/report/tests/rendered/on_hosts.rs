@@ -1,13 +1,10 @@
 //! The hosts of a run in every format that people read.
-#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
-
-#[path = "support/hosts.rs"]
-mod hosts;
-mod support;
 
 use assay_report::terminal::Style;
 use assay_report::{export, page, terminal};
-use support::sample;
+
+use crate::hosts;
+use crate::support::sample;
 
 #[test]
 fn each_host_is_told_with_what_it_did_and_who_is_odd() {
