@@ -223,7 +223,7 @@ fn lost_rounds_are_left_out_of_the_pairs() {
 #[test]
 fn a_saturated_generator_voids_what_it_could_not_drive() {
     let mut driven = record(&[("a", &noisy(1000.0, 5, 6)), ("b", &noisy(900.0, 6, 6))]);
-    spoil(&mut driven, "a", |window| {
+    let saturate = |window: &mut assay_model::record::Measurement| {
         window.load.thread_busy_shares = vec![0.99];
         window.server = window.server.clone().map(|usage| assay_model::usage::Usage {
             user_ns: assay_model::units::Nanos::from_millis(300),
@@ -231,17 +231,20 @@ fn a_saturated_generator_voids_what_it_could_not_drive() {
             ..usage
         });
         window.machine.server_idle_share = 0.6;
-    });
+    };
+    spoil(&mut driven, "a", saturate);
     let verdict = judged(&driven);
     let a = of(&verdict, "a");
     assert_eq!(a.limited_by, LimitedBy::Generator);
     assert_eq!(check(&a.checks, "generator-saturated").outcome, CheckOutcome::Void);
     assert!(a.withheld.is_some() && a.tier.is_none());
     assert_eq!(of(&verdict, "b").limited_by, LimitedBy::Server);
-    assert_eq!(check(&verdict.trust, "generator").outcome, CheckOutcome::Void);
+    assert_eq!(check(&verdict.trust, "generator").outcome, CheckOutcome::Warn, "the numbers of b are good");
     assert_eq!(check(&verdict.trust, "headroom").outcome, CheckOutcome::Warn);
     assert_eq!(ending(&driven, &verdict, false), Ending::Fine);
     assert_eq!(ending(&driven, &verdict, true), Ending::Void);
+    spoil(&mut driven, "b", saturate);
+    assert_eq!(check(&judged(&driven).trust, "generator").outcome, CheckOutcome::Void, "nobody's are");
 }
 
 #[test]

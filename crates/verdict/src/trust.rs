@@ -6,7 +6,7 @@ use assay_model::evidence::{Evidence as Found, Part};
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::upstream::Upstream;
-use assay_model::verdict::CellVerdict;
+use assay_model::verdict::{CellVerdict, Standing};
 
 use super::MIN_ROUNDS;
 use super::NOTICEABLE_SHARE;
@@ -40,7 +40,7 @@ pub(crate) fn checks(
     checks.extend(control.filter(is_measured));
     checks.extend(super::running::checks(record));
     if !windows.is_empty() {
-        checks.extend(generator(cells));
+        checks.extend(generator(record, cells));
         checks.extend(headroom(record, cells));
         checks.extend([
             errors(record, &windows),
@@ -84,24 +84,32 @@ fn isolation(record: &Record) -> Check {
     Check { rule: Rule::Isolation, outcome, evidence: Found::Isolation { statement } }
 }
 
-/// The worst of what the standings say of their generator.
-fn generator(cells: &[CellVerdict]) -> Option<Check> {
+/// The worst of what the standings say of their generator. When those of all contenders are void, so is the run; else only they are.
+fn generator(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     let standings = || cells.iter().flat_map(|cell| &cell.standings);
-    let counting = standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
-    let busiest = counting.map(|standing| standing.generator_busy_share).reduce(f64::max)?;
+    let counting = || standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
+    let busiest = counting().map(|standing| standing.generator_busy_share).reduce(f64::max)?;
     let evidence = Found::GeneratorBusy { busy_share: busiest };
-    let saturated =
-        standings().flat_map(|s| &s.checks).filter(|check| check.rule == Rule::GeneratorSaturated);
-    let outcome = saturated.map(|check| check.outcome).max().unwrap_or(CheckOutcome::Pass);
+    let outcome_of = |standing: &Standing| {
+        let saturated = standing.checks.iter().filter(|check| check.rule == Rule::GeneratorSaturated);
+        saturated.map(|check| check.outcome).max().unwrap_or(CheckOutcome::Pass)
+    };
+    let worst = standings().map(outcome_of).max().unwrap_or(CheckOutcome::Pass);
+    let is_good =
+        |standing: &Standing| !is_limit(record, standing) && outcome_of(standing) != CheckOutcome::Void;
+    let outcome = if counting().any(is_good) { worst.min(CheckOutcome::Warn) } else { worst };
     Some(Check { rule: Rule::Generator, outcome, evidence })
+}
+
+fn is_limit(record: &Record, standing: &Standing) -> bool {
+    let mut entries = record.contenders.iter().filter(|entry| entry.identity.name == standing.contender);
+    entries.any(|entry| entry.identity.is_limit())
 }
 
 /// The least headroom of all contenders.
 fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
-    let is_limit =
-        |name: &str| record.contenders.iter().any(|e| e.identity.name == name && e.identity.is_limit());
-    let known =
-        cells.iter().flat_map(|cell| &cell.standings).filter(|standing| !is_limit(&standing.contender));
+    let standings = cells.iter().flat_map(|cell| &cell.standings);
+    let known = standings.filter(|standing| !is_limit(record, standing));
     let known = known.filter_map(|standing| Some((standing.headroom?, standing.contender.as_str())));
     let (least, contender) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let outcome = if least >= LEAST_HEADROOM { CheckOutcome::Pass } else { CheckOutcome::Warn };
