@@ -484,14 +484,18 @@ impl Measurement {
     }
 
     /// The rules for which its throughput must not be used. What others took from a window that is made of turns, they took from some of
-    /// these: those are left out, and the rest counts unless it is less than half.
+    /// these: those are left out, and the rest counts unless less than half of the rotations have a turn that does.
     pub fn rate_void_rules(&self) -> Vec<Rule> {
         let mut broken = self.void_rules();
         if self.turns.is_empty() || self.turns.iter().any(|turn| turn.taken.is_none()) {
             return broken;
         }
         broken.retain(|rule| !TAKEN.contains(rule));
-        if self.turns.iter().filter(|turn| turn.is_void()).count() * 2 > self.turns.len() {
+        let rotations = |turns: &mut dyn Iterator<Item = &Turn>| -> usize {
+            turns.map(|turn| turn.rotation).collect::<BTreeSet<u32>>().len()
+        };
+        let count = rotations(&mut self.turns.iter().filter(|turn| !turn.is_void()));
+        if count * 2 < rotations(&mut self.turns.iter()) {
             let by_turns = self.turns.iter().filter_map(|turn| turn.taken).flat_map(TimeTaken::void_rules);
             broken.extend(by_turns.collect::<BTreeSet<Rule>>());
         }

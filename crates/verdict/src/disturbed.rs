@@ -89,6 +89,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rotation_counts_in_which_a_disturbed_turn_was_repeated() {
+        let mut record = disturbed(3);
+        let is_void = |record: &Record| {
+            let run = record.rounds[0].runs.iter().find(|run| run.contender == "a").expect("a ran");
+            !run.cells[0].rate_void_rules().is_empty()
+        };
+        assert!(is_void(&record), "one rotation of four");
+        // Two in vain, one with success.
+        spoil(&mut record, "a", |window| {
+            let [first, second, third] = [0, 1, 2].map(|turn| window.turns[turn].clone());
+            let calm = Turn { rotation: 2, ..window.turns[3].clone() };
+            window.turns.splice(0..3, [first.clone(), first, second.clone(), second, third, calm]);
+        });
+        assert!(!is_void(&record), "two of four, though four turns of seven are void");
+        let rate = |record: &Record| {
+            of(&judged(record), "a").throughput_per_second.map(|rate| (rate.estimate / 100.0).round())
+        };
+        assert_eq!(rate(&record), rate(&disturbed(0)));
+    }
+
+    #[test]
     fn a_disturbed_turn_is_left_out_and_the_others_of_its_window_count() {
         let void_rules = |record: &Record| {
             let run = record.rounds[0].runs.iter().find(|run| run.contender == "a").expect("a ran");

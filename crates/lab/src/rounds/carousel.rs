@@ -27,6 +27,9 @@ use crate::log;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
 
+/// How often a turn is repeated from which others took too much.
+const REPEATS: u32 = 1;
+
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {
     pub(super) cell: &'a Cell,
@@ -59,6 +62,8 @@ struct Rider<'l, 'a> {
     most: u32,
     /// How many rotations it has one turn in.
     every: u32,
+    /// Rotations in which it had its turn.
+    rotations: u32,
     turns: Vec<Turn>,
     seen: Option<Seen>,
     /// From just before the first rotation, to know what it used while others had their turns.
@@ -124,7 +129,8 @@ impl Rotations<'_> {
         let every = if is_settled { SETTLED_EVERY } else { 1 };
         let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
         let (turns, seen, sampler, whole) = (Vec::new(), None, None, None);
-        Ok(Rider { ongoing, generator, length, most, every, turns, seen, sampler, whole, tally })
+        let rotations = 0;
+        Ok(Rider { ongoing, generator, length, most, every, rotations, turns, seen, sampler, whole, tally })
     }
 
     /// Gives a rider turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
@@ -168,15 +174,11 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                if !number.is_multiple_of(rider.every) || rider.turns.len() >= rider.most as usize {
+                if !number.is_multiple_of(rider.every) || rider.rotations >= rider.most {
                     continue;
                 }
-                telling.pause(self.stop);
-                telling
-                    .notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
-                match self.turn(rider, &census, number, place) {
-                    Ok(()) => self.tell(rider, telling),
-                    Err(failure) => failed.push((index, failure)),
+                if let Err(failure) = self.turn_until_it_counts(rider, &census, (number, place), telling) {
+                    failed.push((index, failure));
                 }
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
@@ -185,12 +187,34 @@ impl Rotations<'_> {
         }
     }
 
+    /// A turn, and another one at once where others took too much of it. Else the few turns of a long rotation would all be theirs now and
+    /// then, and with them what a restart has to say.
+    fn turn_until_it_counts(
+        &self,
+        rider: &mut Rider<'_, '_>,
+        census: &Census,
+        at: (u32, u32),
+        telling: &Telling<'_>,
+    ) -> Result<(), Option<NotRun>> {
+        rider.rotations += 1;
+        for _ in 0..=REPEATS {
+            telling.pause(self.stop);
+            let contender = &rider.ongoing.run.contender;
+            telling.notice(&Event::Measuring { contender, cell: self.cell });
+            self.turn(rider, census, at)?;
+            self.tell(rider, telling);
+            if self.stop.soon() || !rider.turns.last().is_some_and(Turn::is_void) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn turn(
         &self,
         rider: &mut Rider<'_, '_>,
         census: &Census,
-        rotation: u32,
-        place: u32,
+        (rotation, place): (u32, u32),
     ) -> Result<(), Option<NotRun>> {
         let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();

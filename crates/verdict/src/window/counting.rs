@@ -102,6 +102,7 @@ fn differences<'l, 'r>(
 
 /// The log rate of each rotation's turn, less that of the middle one.
 fn deviations(turns: &[Turn], settle: Option<Nanos>) -> BTreeMap<u32, f64> {
+    // Of a turn that was repeated the second one.
     let known = turns.iter().filter_map(|turn| Some((turn.rotation, rate_after(turn, settle)?.ln())));
     let known: Vec<(u32, f64)> = known.collect();
     let logs: Vec<f64> = known.iter().map(|(_, log)| *log).collect();
