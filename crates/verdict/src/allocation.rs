@@ -162,7 +162,7 @@ fn own_contenders(record: &Record) -> usize {
 
 /// The turns of one cell in a round.
 struct CellTurns {
-    /// From the beginning of a typical one to that of the next.
+    /// From the beginning of one to that of the next, on average.
     each: Nanos,
     count: u64,
     /// Who took them.
@@ -170,21 +170,35 @@ struct CellTurns {
 }
 
 fn turned_cells(round: Option<&Round>) -> BTreeMap<&Cell, CellTurns> {
-    let mut began: BTreeMap<&Cell, (Vec<u64>, BTreeSet<String>)> = BTreeMap::new();
+    let mut taken: BTreeMap<&Cell, (Vec<[u64; 2]>, BTreeSet<String>)> = BTreeMap::new();
     for run in round.into_iter().flat_map(|round| &round.runs) {
         for window in run.cells.iter().filter(|window| !window.turns.is_empty()) {
-            let (turns, riders) = began.entry(&window.cell).or_default();
-            turns.extend(window.turns.iter().map(|turn| turn.offset_ns.0));
+            let (turns, riders) = taken.entry(&window.cell).or_default();
+            turns.extend(
+                window.turns.iter().map(|turn| {
+                    [turn.offset_ns.0, turn.load.settle_ns.0.saturating_add(turn.load.window_ns.0)]
+                }),
+            );
             riders.insert(run.contender.clone());
         }
     }
-    let of_cell = |(mut began, riders): (Vec<u64>, BTreeSet<String>)| {
-        began.sort_unstable();
-        let gaps: Vec<f64> = began.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        let each = Nanos(median(&gaps).unwrap_or(0.0) as u64);
-        CellTurns { each, count: began.len() as u64, riders }
+    let of_cell = |(turns, riders): (Vec<[u64; 2]>, BTreeSet<String>)| CellTurns {
+        each: each(&turns),
+        count: turns.len() as u64,
+        riders,
     };
-    began.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
+    taken.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
+}
+
+/// What turns take, each with its beginning and its length: the length on average, because turns at a slow server are longer, and what
+/// is typically between two, because somebody may have paused the run.
+fn each(turns: &[[u64; 2]]) -> Nanos {
+    let mut turns = turns.to_vec();
+    turns.sort_unstable();
+    let lengths: u64 = turns.iter().fold(0, |sum, [_, length]| sum.saturating_add(*length));
+    let between = turns.windows(2).map(|pair| (pair[1][0] - pair[0][0]).saturating_sub(pair[0][1]) as f64);
+    let between = median(&between.collect::<Vec<_>>()).unwrap_or(0.0) as u64;
+    Nanos((lengths / (turns.len() as u64).max(1)).saturating_add(between))
 }
 
 /// Of a contender that is not told apart: the most turns of a cell, and of the cells a typical one.

@@ -55,7 +55,12 @@ impl Runner<'_> {
         log::opens(opening, left);
         let costs = self.plan.costs(self.past.as_ref());
         let others = (costs.later + costs.rotation * opening.turns) * (opening.rounds - 1);
-        let most = if self.looks() { turns_of(&self.plan.experiment) } else { MAX_ROTATIONS };
+        let most = match opening.rounds {
+            1 => MAX_ROTATIONS,
+            _ if self.looks() => turns_of(&self.plan.experiment),
+            // No more than was planned for each: what the first round leaves is spent by what it has shown.
+            _ => opening.turns,
+        };
         self.pacing = Some(Pacing {
             rounds: opening.rounds,
             pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)) },
@@ -130,6 +135,10 @@ impl Runner<'_> {
 
     /// A run that may end at its next look takes no more time for that than it took so far; its last round takes what is left.
     fn most_turns(&self, rest: Further, later: Duration, rotation: Duration) -> u32 {
+        if rest.turns < MIN_ROTATIONS {
+            // A last round for which the usual fewest do not fit.
+            return rest.turns;
+        }
         if !self.looks() || rest.rounds == 1 {
             return MAX_ROTATIONS;
         }

@@ -26,6 +26,8 @@ const MOST_LENT: f64 = 8.0;
 const ENOUGH: usize = 3;
 /// Windows of a life that are expected not to count: its connections are new.
 const NEW: f64 = 1.0;
+/// Fewest windows of a life in a last round for which the usual fewest do not fit: one that counts is more than time that is left over.
+const FEWEST_IN_THE_LAST: usize = 2;
 
 /// A run that goes on, or has not begun.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +55,7 @@ pub struct Rest {
 }
 
 /// The rounds that show most within the time that is left; `None` where no further one fits. Rounds that are still missing to the
-/// fewest are ordered whether they fit or not.
+/// fewest are ordered whether they fit or not, and a single one with fewer windows than usual where nothing else fits.
 ///
 /// # Errors
 /// When a cost or the time is not a finite number, that of a rotation not above 0, or the plan's confidence not strictly between 0
@@ -74,9 +76,7 @@ pub fn rest(
         if rounds > EVERY_NUMBER && rounds != missing && !ROUNDS.contains(&rounds) {
             continue;
         }
-        let fitting = (course.left_s / rounds as f64 - costs.round_s) / costs.rotation_s;
-        // `as` saturates: what is negative is 0.
-        let rotations = (fitting.floor() as usize).min(course.rotations[1]);
+        let rotations = costs.rotations_in(course.left_s / rounds as f64).min(course.rotations[1]);
         if rotations < course.rotations[0] && rounds > missing {
             break;
         }
@@ -92,7 +92,20 @@ pub fn rest(
             best = Some(Rest { rounds, rotations, shows });
         }
     }
+    let last = costs.rotations_in(course.left_s);
+    if best.is_none() && done < most && last >= FEWEST_IN_THE_LAST {
+        let windows: Vec<f64> = course.done.iter().copied().chain([last as f64]).collect();
+        return Ok(Some(Rest { rounds: 1, rotations: last, shows: shows(plan, noise, &windows)? }));
+    }
     Ok(best)
+}
+
+impl Costs {
+    /// Rotations that fit into a round of so many seconds.
+    fn rotations_in(&self, seconds: f64) -> usize {
+        // `as` saturates: what is negative is 0.
+        ((seconds - self.round_s) / self.rotation_s).floor() as usize
+    }
 }
 
 impl Components {
@@ -187,6 +200,9 @@ mod tests {
         let noise = noise(0.02, 0.2);
         assert_eq!(of(&noise, &course(&[10.0, 10.0], 5.0)), None);
         assert_eq!(of(&noise, &course(&[10.0], 5.0)).map(|rest| (rest.rounds, rest.rotations)), Some((1, 3)));
+        let last = of(&noise, &course(&[10.0, 10.0], COSTS.round_s + 2.9 * COSTS.rotation_s)).expect("fits");
+        assert_eq!((last.rounds, last.rotations), (1, 2), "time that would be left over");
+        assert_eq!(of(&noise, &course(&[10.0, 10.0], COSTS.round_s + 1.9 * COSTS.rotation_s)), None);
         let two = of(&noise, &Course { rounds: [2, 2], ..course(&[], 235.0) }).expect("fits");
         assert_eq!(two.rounds, 2);
         assert_eq!(

@@ -120,3 +120,11 @@ fn the_time_of_turns_is_told_without_what_lies_between_cells() {
     }
     assert_eq!(time_in_turns(&record.rounds[0]), Nanos(EACH.0 * 40));
 }
+
+#[test]
+fn a_turn_takes_its_length_on_average_and_what_is_typically_between_two() {
+    // A slow server's turns are ten times as long; the run was paused before the last.
+    let turns = [[0, 100], [110, 1000], [1120, 100], [1230, 1000], [9_000_000, 100]];
+    assert_eq!(each(&turns), Nanos(460 + 10));
+    assert_eq!((each(&[]), each(&[[5, 7]])), (Nanos(0), Nanos(7)));
+}
