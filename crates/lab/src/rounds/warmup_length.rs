@@ -3,7 +3,7 @@
 use assay_model::record::{Run, Warmup};
 
 use super::warmup_rule::{
-    LEAST_SLICES, WARMUP_SLICE_S, has_settled, is_far_below, rate_at_the_end, slices_needed,
+    LEAST_SLICES, WARMUP_SLICE_S, has_settled, is_even, is_far_below, rate_at_the_end, slices_needed,
 };
 
 /// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections,
@@ -25,6 +25,8 @@ pub(super) struct WarmupLength {
     told: Option<bool>,
     /// It goes on while the server is far below this rate.
     best: f64,
+    /// Whether even slices from the first one on are enough, because the runtime is not one that gets warm by load.
+    is_compiled: bool,
 }
 
 impl WarmupLength {
@@ -34,10 +36,13 @@ impl WarmupLength {
     /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
     pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
         let most = life.slices_left();
-        let Some(earlier) = earlier else { return Self { least: 0, most, told: None, best: 0.0 } };
+        let is_compiled = life.is_compiled();
+        let Some(earlier) = earlier else {
+            return Self { least: 0, most, told: None, best: 0.0, is_compiled };
+        };
         let least = slices_needed(earlier).max(life.slices_when_new());
         let told = (!life.is_cold()).then_some(earlier.settled);
-        Self { least, most: most.max(least), told, best: 0.0 }
+        Self { least, most: most.max(least), told, best: 0.0, is_compiled }
     }
 
     /// This length, but no shorter than so many slices.
@@ -55,13 +60,17 @@ impl WarmupLength {
     pub(super) fn is_reached(self, per_second: &[f64]) -> bool {
         let done = per_second.len();
         let is_near = || !is_far_below(self.best, per_second);
-        let is_warm = || is_near() && (self.told.is_some() || has_settled(per_second));
+        let is_warm = || is_near() && (self.told.is_some() || self.is_seen_warm(per_second));
         done >= self.least && (done >= self.most || is_warm())
     }
 
     /// Whether a server that had these slices is warm.
     pub(super) fn has_settled(self, per_second: &[f64]) -> bool {
-        !is_far_below(self.best, per_second) && self.told.unwrap_or_else(|| has_settled(per_second))
+        !is_far_below(self.best, per_second) && self.told.unwrap_or_else(|| self.is_seen_warm(per_second))
+    }
+
+    fn is_seen_warm(self, per_second: &[f64]) -> bool {
+        has_settled(per_second) || (self.is_compiled && is_even(per_second))
     }
 }
 
@@ -97,6 +106,11 @@ impl Life<'_> {
         let is_new = self.run.warmups.is_empty() && self.run.lead_ins.is_empty();
         let first_warmup = self.first.and_then(|first| first.warmups.first());
         first_warmup.filter(|_| is_new).map_or(0, slices_needed)
+    }
+
+    /// Whether this life was warm at once on the first workload that it was asked for: on others, a runtime is no colder.
+    fn is_compiled(&self) -> bool {
+        self.run.warmups.first().is_some_and(|first| first.settled && !gets_warm(first))
     }
 
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
@@ -185,6 +199,20 @@ mod tests {
         assert_eq!(given(length, &compiled(1, 99)), 1);
         assert!(length.has_settled(&[25.0]), "known from the first life");
         assert_eq!(given(length.at_least(3), &compiled(0, 99)), 3, "a rest asks for more");
+    }
+
+    #[test]
+    fn a_compiled_server_is_seen_to_be_warm_on_further_workloads_by_three_slices() {
+        let on = |first: &[f64]| {
+            let known = run(&[warmup(first, true)]);
+            WarmupLength::of(&life(&known, None, 7, 24.0), None)
+        };
+        let compiled_server = on(&[80.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
+        assert_eq!(given(compiled_server, &compiled(0, 99)), 3);
+        assert!(compiled_server.has_settled(&[100.0; 3]));
+        let pool = [vec![50.0], vec![100.0; 20]].concat();
+        assert!(until_seen(1).contains(&given(compiled_server, &pool)), "as one that connects to a database");
+        assert_eq!(given(on(&compiled(4, 10)), &compiled(0, 99)), LEAST_SLICES, "it gets warm by load");
     }
 
     #[test]
