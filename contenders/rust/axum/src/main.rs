@@ -12,8 +12,10 @@ use axum::http::header::{CONTENT_TYPE, SERVER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use axum::{Json, Router};
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use serde::Serialize;
 use store::{Store, Wanted, World};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -49,9 +51,16 @@ async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
     let address: (IpAddr, u16) = (env::var("ADDRESS")?.parse()?, env::var("PORT")?.parse()?);
     if let Some(config) = tls::config()? {
         let config = RustlsConfig::from_config(Arc::new(config));
-        return Ok(axum_server::bind_rustls(address.into(), config).serve(app.into_make_service()).await?);
+        let acceptor = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor::new());
+        let server = axum_server::bind(address.into()).acceptor(acceptor);
+        return Ok(server.serve(app.into_make_service()).await?);
     }
-    let listener = tokio::net::TcpListener::bind(address).await?;
+    // Else the second answer of a pipeline waits for the acknowledgement of the first, which the other end delays.
+    let listener = tokio::net::TcpListener::bind(address).await?.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            eprintln!("TCP_NODELAY: {error}");
+        }
+    });
     Ok(axum::serve(listener, app).await?)
 }
 
