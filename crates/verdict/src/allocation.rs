@@ -201,12 +201,12 @@ fn each(turns: &[[u64; 2]]) -> Nanos {
     Nanos((lengths / (turns.len() as u64).max(1)).saturating_add(between))
 }
 
-/// Of a contender that is not told apart: the most turns of a cell, and of the cells a typical one.
+/// Of a contender that is not told apart: the most turns of a cell that others did not disturb, and of the cells a typical one.
 fn windows_of_a_life(round: &Round) -> f64 {
     let mut most: BTreeMap<&Cell, f64> = BTreeMap::new();
     for window in round.runs.iter().flat_map(|run| &run.cells).filter(|window| !window.turns.is_empty()) {
         let known = most.entry(&window.cell).or_default();
-        *known = known.max(window.turns.len() as f64);
+        *known = known.max(window.turns.iter().filter(|turn| !turn.is_void()).count() as f64);
     }
     median(&most.into_values().collect::<Vec<_>>()).unwrap_or(1.0)
 }
