@@ -491,11 +491,8 @@ impl Measurement {
             return broken;
         }
         broken.retain(|rule| !TAKEN.contains(rule));
-        let rotations = |turns: &mut dyn Iterator<Item = &Turn>| -> usize {
-            turns.map(|turn| turn.rotation).collect::<BTreeSet<u32>>().len()
-        };
-        let count = rotations(&mut self.turns.iter().filter(|turn| !turn.is_void()));
-        if count * 2 < rotations(&mut self.turns.iter()) {
+        let counting = self.turns.iter().filter(|turn| !turn.is_void());
+        if rotations(counting) * 2 < rotations(&self.turns) {
             let by_turns = self.turns.iter().filter_map(|turn| turn.taken).flat_map(TimeTaken::void_rules);
             broken.extend(by_turns.collect::<BTreeSet<Rule>>());
         }
@@ -527,6 +524,11 @@ impl Measurement {
         let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
         database.map(|database| &database.usage).into_iter().chain(upstream.map(|upstream| &upstream.usage))
     }
+}
+
+/// How many rotations such turns were taken in: one that was disturbed may have been repeated in its own.
+fn rotations<'t>(turns: impl IntoIterator<Item = &'t Turn>) -> usize {
+    turns.into_iter().map(|turn| turn.rotation).collect::<BTreeSet<u32>>().len()
 }
 
 /// The machine's counters over a window.

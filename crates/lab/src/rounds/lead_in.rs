@@ -7,7 +7,7 @@ use assay_model::record::{LeadIn, NotRun, Run, Warmup};
 use assay_model::units::Nanos;
 
 use super::server_run::{OngoingRun, wanted};
-use super::warmup_length::gets_warm;
+use super::warmup_length::is_warmed_by_load;
 use super::warmup_rule::{
     SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, is_far_below, rate_at_the_end, slices_needed,
 };
@@ -121,7 +121,7 @@ fn is_enough(per_second: &[f64], recovery: Recovery, best: f64) -> bool {
 
 /// The best rate at which a lead-in of these lives in the cell ended; 0 where the contender does not get warm by load.
 fn best_lead_in_of(lives: &[&Run], cell: &Cell) -> f64 {
-    if !lives.iter().flat_map(|run| &run.warmups).any(gets_warm) {
+    if !lives.iter().any(|run| is_warmed_by_load(run)) {
         return 0.0;
     }
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins).filter(|lead_in| lead_in.cell == *cell);
@@ -142,7 +142,7 @@ fn recovery_of(lives: &[&Run]) -> Recovery {
     let first_life = lives.iter().find(|run| !run.warmups.is_empty());
     let warmups = || first_life.iter().flat_map(|run| &run.warmups);
     let when_cold = warmups().map(slices_needed).max().unwrap_or(0);
-    if !warmups().any(gets_warm) {
+    if !first_life.is_some_and(|run| is_warmed_by_load(run)) {
         return Recovery::Known(when_cold);
     }
     let length = (when_cold + SMOOTHED_SLICES).min(MOST_SLICES);

@@ -115,9 +115,13 @@ impl Life<'_> {
 
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
     fn is_cold(&self) -> bool {
-        let is_warmed = |first: &Run| first.warmups.iter().any(gets_warm);
-        self.first.is_some_and(is_warmed) && !self.run.warmups.iter().any(|warmup| warmup.settled)
+        self.first.is_some_and(is_warmed_by_load) && !self.run.warmups.iter().any(|warmup| warmup.settled)
     }
+}
+
+/// Whether a server gets warm by load, as any warm-up of a life shows.
+pub(super) fn is_warmed_by_load(run: &Run) -> bool {
+    run.warmups.iter().any(gets_warm)
 }
 
 /// Whether a server gets warm by load, as its warm-up on a workload shows.
