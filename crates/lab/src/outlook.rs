@@ -131,10 +131,12 @@ impl RunPlan {
         let besides = |lives| of_turns(1, lives).saturating_sub(predicted);
         let turns = parts.iter().flatten().filter(|cell| self.experiment.is_turned(cell)).count();
         let timed = past.and_then(|past| past.turn).map(|turn| Duration::from(turn).mul_f64(turns as f64));
+        let rotation = timed.unwrap_or(predicted);
         RoundCosts {
             first: besides(Lives::First),
             later: besides(Lives::Later),
-            rotation: timed.unwrap_or(predicted),
+            rotation,
+            turn: rotation.div_f64(turns.max(1) as f64),
         }
     }
 }
@@ -148,6 +150,8 @@ pub(crate) struct RoundCosts {
     pub(crate) later: Duration,
     /// One turn of everybody in each cell.
     pub(crate) rotation: Duration,
+    /// One turn, on average.
+    pub(crate) turn: Duration,
 }
 
 impl RoundCosts {

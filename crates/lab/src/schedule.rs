@@ -43,6 +43,8 @@ const DUETS_FOR_EACH: f64 = 1.5;
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// Warm-up of a later life: most need none, and those that never settled need all of it.
 const TYPICAL_LATER_WARMUP_S: f64 = 0.5;
+/// Load before the turns in a cell: a slice or two, where others had their turns meanwhile (docs/method/carousel.md#the-lead-in).
+const TYPICAL_LEAD_IN: Duration = Duration::from_millis(350);
 /// From the end of a turn to the beginning of the next, before any was timed.
 const TYPICAL_CHANGE: Duration = Duration::from_millis(20);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
@@ -153,16 +155,22 @@ pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
         Span::Seconds(seconds) => seconds,
         Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
     };
-    let (times, change) = match experiment.is_turned(cell) {
-        true => (turns_of(experiment), TYPICAL_CHANGE),
-        false => (1, Duration::ZERO),
+    let (times, change, lead_in) = match experiment.is_turned(cell) {
+        true => (turns_of(experiment), TYPICAL_CHANGE, predicted_lead_in(experiment)),
+        false => (1, Duration::ZERO, Duration::ZERO),
     };
     // In a duet two are loaded at once, on both sides, besides some turns: about as much again for each life.
     let windows = if experiment.is_duet(cell) { DUETS_FOR_EACH } else { 1.0 };
     Duration::from_secs_f64((f64::from(times) * experiment.settle_at(cell.offered) + length_s) * windows)
         + change * times
+        + lead_in
         + TYPICAL_OVERHEAD
         + TYPICAL_CONNECT * cell.connections
+}
+
+/// Load before the turns of a cell: who is not to be warmed up gets none.
+fn predicted_lead_in(experiment: &Experiment) -> Duration {
+    TYPICAL_LEAD_IN.min(Duration::from_secs_f64(experiment.warmup_s))
 }
 
 /// How long loading one server in its cells by ours and every other generator will take.
@@ -424,11 +432,8 @@ mod tests {
         // Ten turns settle ten times.
         let turned = Experiment { one_at_a_time: false, ..plan.clone() };
         let first = |plan: &Experiment, parts: &[Vec<Cell>]| predicted_round(plan, parts, Lives::First);
-        let ten_changes = TYPICAL_CHANGE * 10;
-        assert_eq!(
-            first(&turned, std::slice::from_ref(&cells)) - one - ten_changes,
-            Duration::from_millis(4500)
-        );
+        let besides = TYPICAL_CHANGE * 10 + TYPICAL_LEAD_IN;
+        assert_eq!(first(&turned, std::slice::from_ref(&cells)) - one - besides, Duration::from_millis(4500));
         assert_eq!(first(&plan, &[cells.clone(), cells.clone()]), one * 2);
         assert_eq!(first(&plan, &[]), Duration::ZERO);
         let later = predicted_round(&plan, &[cells], Lives::Later);

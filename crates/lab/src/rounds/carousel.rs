@@ -51,6 +51,9 @@ pub(super) struct Rotations<'a> {
 pub(super) struct Pace {
     pub(super) most: u32,
     pub(super) until: Option<Instant>,
+    /// What a turn was planned to take, where nobody has timed one: slower ones are then fewer, because rounds that are planned as equals
+    /// would not be if the first took the others' time.
+    pub(super) planned: Option<Duration>,
 }
 
 /// One who takes turns.
@@ -165,8 +168,9 @@ impl Rotations<'_> {
         telling: &Telling<'_>,
     ) {
         let mut longest = Duration::ZERO;
+        let pace = self.pace.as_planned(riders.len(), self.stop.time());
         for number in 0..MAX_ROTATIONS {
-            if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest, self.stop.time()) {
+            if riders.is_empty() || self.stop.soon() || !pace.allows(number, longest, self.stop.time()) {
                 return;
             }
             let (began, census) = (self.stop.time(), Census::take());
@@ -298,7 +302,15 @@ impl Pace {
         Self {
             most: most.max(MIN_ROTATIONS.min(self.most)),
             until: self.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share)),
+            ..self
         }
+    }
+
+    /// This one, for turns that begin `now`: over after the time that was planned for all of them, if it is not before.
+    fn as_planned(self, riders: usize, now: Instant) -> Self {
+        let all = self.most.saturating_mul(u32::try_from(riders).unwrap_or(u32::MAX));
+        let planned = self.planned.map(|each| now + each * all);
+        Self { until: self.until.into_iter().chain(planned).min(), ..self }
     }
 
     /// Whether rotation `number`, the first being 0, may begin `now` when the longest so far took `longest`.
@@ -321,4 +333,29 @@ fn keep_going<'l, 'a>(
             false
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_that_are_slower_than_planned_are_fewer_but_not_fewer_than_can_be_judged() {
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let planned = |each_s: f64| Some(Duration::from_secs_f64(each_s));
+        // Four servers with six turns of a quarter of a second: six seconds, where a round could take ten.
+        let pace =
+            Pace { most: 6, until: Some(now + second * 10), planned: planned(0.25) }.as_planned(4, now);
+        assert_eq!(pace.until, Some(now + second * 6));
+        // A rotation takes two seconds instead of one.
+        let fitting =
+            |pace: Pace| (0..).find(|number| !pace.allows(*number, second * 2, now + second * 2 * *number));
+        assert_eq!(fitting(pace), Some(3));
+        let slow = Pace { planned: planned(0.01), ..pace }.as_planned(4, now);
+        assert_eq!(fitting(slow), Some(MIN_ROTATIONS));
+        let timed = Pace { planned: None, until: Some(now + second * 10), ..pace };
+        assert_eq!((timed.as_planned(4, now), fitting(timed)), (timed, Some(5)));
+        let late = Pace { until: Some(now + second * 4), ..pace }.as_planned(4, now);
+        assert_eq!(late.until, Some(now + second * 4), "the round ends before");
+    }
 }

@@ -105,7 +105,7 @@ impl Runner<'_> {
             plan: self.plan,
             round,
             cells: vec![(number, cell.clone())],
-            pace: Pace { most: MAX_ROTATIONS, until: Some(until) },
+            pace: Pace { most: MAX_ROTATIONS, until: Some(until), planned: None },
             settled: &nobody,
             stop: self.stop,
             settles: &self.settles,

@@ -55,15 +55,15 @@ impl Runner<'_> {
         log::opens(opening, left);
         let costs = self.plan.costs(self.past.as_ref());
         let others = (costs.later + costs.rotation * opening.turns) * (opening.rounds - 1);
-        let most = match opening.rounds {
-            1 => MAX_ROTATIONS,
-            _ if self.looks() => turns_of(&self.plan.experiment),
+        let (most, planned) = match opening.rounds {
+            1 => (MAX_ROTATIONS, None),
+            _ if self.looks() => (turns_of(&self.plan.experiment), None),
             // No more than was planned for each: what the first round leaves is spent by what it has shown.
-            _ => opening.turns,
+            _ => (opening.turns, Some(costs.turn)),
         };
         self.pacing = Some(Pacing {
             rounds: opening.rounds,
-            pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)) },
+            pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)), planned },
             settled: Settled::default(),
             besides: None,
         });
@@ -87,6 +87,7 @@ impl Runner<'_> {
         let next = Pace {
             most: rest.map_or(0, |rest| self.most_turns(rest, later, seen.rotation.into())),
             until: Some(now + left / further.max(1)),
+            planned: None,
         };
         if let Some(pacing) = &mut self.pacing {
             pacing.rounds = done + further;

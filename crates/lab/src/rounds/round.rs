@@ -225,7 +225,7 @@ impl Runner<'_> {
         let whole = match &self.pacing {
             Some(pacing) => pacing.pace(),
             None if self.fills_the_budget() => self.equal_part(round),
-            None => Pace { most: turns_of(&self.plan.experiment), until: None },
+            None => Pace { most: turns_of(&self.plan.experiment), until: None, planned: None },
         };
         let part = |until: Instant| began + until.saturating_duration_since(began).mul_f64(share);
         Pace { until: whole.until.map(part), ..whole }
@@ -236,7 +236,8 @@ impl Runner<'_> {
         let further = self.rounds_expected().max(round + 1) - round;
         let now = self.stop.time();
         let left = self.end_of_budget().map(|end| end.saturating_duration_since(now));
-        Pace { most: MAX_ROTATIONS, until: left.map(|left| now + left / further) }
+        let until = left.map(|left| now + left / further);
+        Pace { most: MAX_ROTATIONS, until, planned: None }
     }
 
     /// What a part has to itself.
