@@ -52,7 +52,7 @@ test: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/scripts/lint-while-compiling.s
 test:
 	scripts/setup.sh compiler
 	$(MAKE) -j 2 installed compiled
-	$(MAKE) -j 3 --output-sync=line process-of-binary-and-page process-of-parts computed XTASK='$(BUILT_XTASK)'
+	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK='$(BUILT_XTASK)'
 	$(MAKE) alone XTASK='$(BUILT_XTASK)'
 
 # While cargo compiles.
@@ -60,16 +60,12 @@ test:
 installed:
 	scripts/setup.sh test
 
-.PHONY: process-of-binary-and-page
-process-of-binary-and-page:
-	$(MAKE) process-of-binary
-	$(MAKE) browser
-
-# What computes has the CPU time that what waits does not need.
+# What computes has the CPU time that what waits does not need. The tests of the binary take longest, so all else is beside them.
 .PHONY: computed
 computed:
 	nice -n 10 $(MAKE) unit
 	nice -n 10 $(MAKE) manners
+	$(MAKE) browser
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:

@@ -8,6 +8,7 @@ mod circles;
 mod claims;
 mod dependencies;
 mod docstrings;
+mod examples;
 mod figures;
 mod gauge;
 mod layers;
