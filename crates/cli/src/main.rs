@@ -76,6 +76,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Agent { carry: true, command, .. } => command::agent::carry(&command),
         Command::Agent { parent, work, .. } => command::agent::run(parent.zip(work)),
+        Command::Database { address, port } => command::database::run(address, port),
         Command::HoldNetns { link, queues } => command::hold_netns::run(link, queues),
         Command::Supervise { rest } => command::supervise::run(rest),
         Command::Sweep { ring, process } => command::sweep::run(&ring, process),

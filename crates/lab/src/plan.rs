@@ -232,6 +232,18 @@ impl RunPlan {
                 Spec::Veth(_) => is_alone && network.stack() == Stack::Kernel,
             },
         };
+        let is_wired = |network: &Option<Network>| {
+            matches!(network.map_or(self.link, |network| network.link()), Spec::Veth(_))
+        };
+        if let Some(Source::Elsewhere(elsewhere)) = &self.database
+            && networks.iter().any(is_wired)
+        {
+            return Err(LabError::Argument {
+                given: elsewhere.host.name.clone(),
+                problem: "nothing leads from the end of a wire to the database there; leave --link out"
+                    .to_owned(),
+            });
+        }
         match self.workloads.iter().find(|workload| workload.database.is_some()) {
             Some(workload) if !networks.iter().all(reaches) => Err(LabError::Argument {
                 given: workload.name.clone(),

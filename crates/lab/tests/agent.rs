@@ -77,7 +77,7 @@ fn a_folder_travels_and_is_run_watched_and_ended() {
     let job = start(&session, &there, "exec sh say.sh");
     eventually("it speaks", || log(&session, job) == "hello\n");
     session.ask(Request::Watch { job }).expect("watched");
-    let used = session.ask(Request::Used { job }).expect("used");
+    let used = session.ask(Request::Used { job, with_memory: true }).expect("used");
     assert!(matches!(&used, Answer::Used { usage } if usage.rss_bytes > 0), "{used:?}");
     let listening = session.ask(Request::Listening { job }).expect("listening");
     assert_eq!(listening, Answer::Listening { addresses: Vec::new() });

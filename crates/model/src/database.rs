@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::JsonSchema;
 use crate::not_run::NotRun;
+use crate::run_hosts::PlacedHost;
 
 /// A kind of database, and what is in it when a server finds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,7 +63,7 @@ impl Visitor<'_> for KindOrFlag {
 }
 
 /// The database of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
     /// What it is.
     #[serde(default)]
@@ -78,6 +79,9 @@ pub struct Database {
     /// Its CPUs, as a kernel list; absent where they are not ours to choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
+    /// The host on which assay started it, and whose these CPUs are; absent for the one that measured, and for a server of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<PlacedHost>,
     /// Whether the generator had the same CPUs.
     #[serde(default)]
     pub beside_generator: bool,

@@ -291,6 +291,8 @@ pub enum Evidence {
     Database {
         /// Its CPUs, as a kernel list; absent for one of the user's own.
         cpus: Option<String>,
+        /// The other host whose these CPUs are, if they are another's.
+        host: Option<String>,
         /// Whether they are the generator's.
         beside_generator: bool,
     },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::JsonSchema;
 use crate::doctor::Diagnosis;
 use crate::fleet::ClockOffset;
-use crate::host::HostFacts;
+pub use crate::run_hosts::{GeneratorHost, PlacedHost};
 
 /// Name and version of the format of [`LabReport`].
 pub const LAB_SCHEMA: &str = "assay-lab/1";
@@ -42,7 +42,7 @@ pub struct LabHost {
     /// What it is there for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<HostRole>,
-    /// Where load reaches it.
+    /// Where load reaches its servers, or the servers their database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// CPUs of what is measured there, as the kernel lists them; all that its agent may use when absent.
@@ -81,6 +81,8 @@ pub enum HostRole {
     Server,
     /// Load comes from there.
     Generator,
+    /// The database of the servers runs there, where they need a PostgreSQL.
+    Database,
 }
 
 impl Transport {
@@ -107,6 +109,7 @@ impl HostRole {
         match self {
             Self::Server => "server",
             Self::Generator => "generator",
+            Self::Database => "database",
         }
     }
 }
@@ -151,32 +154,4 @@ pub struct HostFound {
     /// Bytes that are free where contenders would be built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
-}
-
-/// The host on which the servers of a run were started.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ServerHost {
-    /// What it was called.
-    pub name: String,
-    /// Where load reached it.
-    pub address: String,
-    /// CPUs of the servers there, as its kernel lists them.
-    pub cpus: String,
-    /// The machine.
-    pub host: HostFacts,
-    /// How its monotonic clock stood to ours before the first round.
-    pub clock: ClockOffset,
-}
-
-/// A host from which the load of a run came.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratorHost {
-    /// What it was called, in the record and as a generator of each window.
-    pub name: String,
-    /// CPUs of the generator there, as its kernel lists them.
-    pub cpus: String,
-    /// The machine.
-    pub host: HostFacts,
-    /// How its monotonic clock stood to ours before the first round; each load compares them anew.
-    pub clock: ClockOffset,
 }

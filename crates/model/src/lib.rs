@@ -63,6 +63,7 @@ pub mod rate;
 pub mod record;
 pub mod requests;
 pub mod rule;
+pub mod run_hosts;
 pub mod running;
 pub mod setting;
 pub mod shape;

@@ -16,7 +16,7 @@ use crate::host::{HostFacts, Isolation};
 use crate::hosts::HostLink;
 use crate::identity::Identity;
 use crate::imported::Imported;
-use crate::lab::{GeneratorHost, ServerHost};
+use crate::lab::{GeneratorHost, PlacedHost};
 use crate::learnt::Learnt;
 use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
@@ -85,7 +85,7 @@ pub struct Record {
     pub upstream: Option<Upstream>,
     /// The host on which servers were started, where that was not this one; its CPUs are theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_host: Option<ServerHost>,
+    pub server_host: Option<PlacedHost>,
     /// The hosts from which load came, where that was not this one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generator_hosts: Vec<GeneratorHost>,

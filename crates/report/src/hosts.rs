@@ -4,7 +4,7 @@ use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
 use assay_model::host::HostFacts;
 use assay_model::hosts::{BesideHosts, HostLink, HostStanding};
-use assay_model::lab::HostRole;
+use assay_model::lab::{HostRole, PlacedHost};
 use assay_model::record::Record;
 use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
@@ -24,7 +24,7 @@ pub(crate) struct Host<'r> {
     pub(crate) machine: &'r HostFacts,
     /// CPUs of what is measured there.
     pub(crate) cpus: &'r str,
-    /// Where load reaches it; of a server's host alone.
+    /// Where load reaches its servers, or these their database.
     pub(crate) address: Option<&'r str>,
     /// Its clock beside ours before the first round.
     pub(crate) clock: ClockOffset,
@@ -32,17 +32,19 @@ pub(crate) struct Host<'r> {
     pub(crate) link: Option<&'r HostLink>,
 }
 
-/// All hosts, the servers' first.
+/// All hosts: the servers', the database's, those from which load came.
 pub(crate) fn hosts<'r>(record: &'r Record, verdict: &'r Verdict) -> Vec<Host<'r>> {
     verdict.hosts.iter().filter_map(|standing| host(record, standing)).collect()
 }
 
 fn host<'r>(record: &'r Record, standing: &'r HostStanding) -> Option<Host<'r>> {
-    if standing.role == HostRole::Server {
-        let of = record.server_host.as_ref()?;
-        let address = Some(of.address.as_str());
-        let (machine, cpus, clock) = (&of.host, of.cpus.as_str(), of.clock);
-        return Some(Host { standing, machine, cpus, address, clock, link: None });
+    let placed = match standing.role {
+        HostRole::Server => Some(record.server_host.as_ref()?),
+        HostRole::Database => Some(record.database.as_ref()?.host.as_ref()?),
+        HostRole::Generator => None,
+    };
+    if let Some(PlacedHost { address, cpus, host: machine, clock, .. }) = placed {
+        return Some(Host { standing, machine, cpus, address: Some(address), clock: *clock, link: None });
     }
     let of = record.generator_hosts.iter().find(|host| host.name == standing.name)?;
     let link = record.host_links.iter().find(|link| *link.hosts == [standing.name.clone()]);
@@ -109,7 +111,7 @@ fn began(ns: i64) -> String {
 
 /// In how many of its windows it was late, and in how many it was lost.
 fn troubles(standing: &HostStanding) -> String {
-    if standing.role == HostRole::Server {
+    if standing.role != HostRole::Generator {
         return "–".to_owned();
     }
     format!("{}, {} of {}", standing.late, standing.lost, standing.windows.max(standing.lost))

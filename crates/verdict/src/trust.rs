@@ -206,7 +206,8 @@ fn database(record: &Record) -> Option<Check> {
     let database = record.database.as_ref().filter(|database| database.not_run.is_none())?;
     let is_shared = database.cpus.is_some() && database.beside_generator;
     let outcome = if is_shared { CheckOutcome::Warn } else { CheckOutcome::Pass };
-    let evidence = Found::Database { cpus: database.cpus.clone(), beside_generator: is_shared };
+    let host = database.host.as_ref().map(|host| host.name.clone());
+    let evidence = Found::Database { cpus: database.cpus.clone(), host, beside_generator: is_shared };
     Some(Check { rule: Rule::Database, outcome, evidence })
 }
 

@@ -395,7 +395,6 @@ fn what_was_the_limit_is_told_with_its_evidence() {
 
     let (by, evidence) = limit_of(|window| window.machine.server_other_share = 0.5);
     assert_eq!((by, evidence), (LimitedBy::Unknown, Bottleneck::NoWindow));
-
     let (by, _) = limit_of(|window| window.server = None);
     assert_eq!(by, LimitedBy::Unknown);
 }
@@ -420,6 +419,7 @@ fn limit_with_database(busy: f64, process: f64, beside_generator: bool) -> (Limi
         version: Some("15".to_owned()),
         settings: Vec::new(),
         cpus: Some("2-3".to_owned()),
+        host: None,
         beside_generator,
         not_run: None,
     });

@@ -26,6 +26,7 @@ mod tls;
 pub(crate) mod value;
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use assay_engine::EngineKind;
@@ -142,6 +143,9 @@ pub(crate) enum Command {
         #[arg(last = true)]
         command: Vec<OsString>,
     },
+    /// Keep a PostgreSQL of its own on this host for a lab on another one, until it is asked to end (used by assay itself)
+    #[command(hide = true, disable_help_flag = true)]
+    Database { address: IpAddr, port: u16 },
     /// Hold the network namespaces of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     HoldNetns { link: assay_link::Spec, queues: u16 },

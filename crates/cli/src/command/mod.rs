@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod compare;
+pub(crate) mod database;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explanation;

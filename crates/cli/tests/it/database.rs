@@ -153,6 +153,22 @@ fn a_database_on_a_server_of_the_users_goes_with_the_run_or_with_clean() {
 }
 
 #[test]
+fn where_the_databases_host_is_lost_the_rest_is_measured_and_the_host_is_named() {
+    let lab = lab();
+    let both = "name = \"both\"\ntitle = \"both\"\nlanguage = \"test\"\nkind = \"server\"\nworkloads = [\"hello\", \"db\"]\n\
+                [run]\ncommand = [\"${ASSAY}\", \"serve\", \"--port\", \"${PORT}\"]\n";
+    lab.write("contenders/test/both/contender.toml", both);
+    let host = "[[host]]\nname = \"data\"\ntransport = \"command\"\ncommand = [\"false\"]\nroles = [\"database\"]\n\
+                address = \"127.0.0.1\"\n";
+    lab.write("lab.toml", host);
+    lab.run(&["both", "-w", "hello,db", "--lab", "lab.toml", "--rounds", "1"]).assert().code(0);
+    let record = lab.record();
+    let reason = record.database.as_ref().and_then(|of| of.not_run.as_ref()).expect("none");
+    assert!(reason.reason.starts_with("there is no database: data: no agent answers"), "{reason:?}");
+    assert!(cells(&record, "hello").count() > 0 && cells(&record, "db").count() == 0);
+}
+
+#[test]
 fn a_wrong_url_is_refused_without_its_password() {
     let lab = lab();
     lab.good("good");

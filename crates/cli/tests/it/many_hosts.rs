@@ -5,9 +5,10 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
 use assay_model::load::LoadReport;
+use assay_model::record::DatabaseOrigin;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Lab, Running, Slurm, Sshd, Star, Stranger, eventually, listing, stdout, windows};
+use crate::support::{Lab, Running, Slurm, Sshd, Star, Stranger, eventually, has, listing, stdout, windows};
 
 const GENERATORS: [&str; 3] = ["gen1", "gen2", "gen3"];
 /// How far the clocks of the generators' hosts are ahead, in seconds.
@@ -93,6 +94,62 @@ fn the_books_of_three_hosts_with_clocks_of_their_own_are_the_servers() {
     server.signal(Signal::INT);
     assert!(server.end().0.success());
     assert!(server.said.contains("served 900 "), "{}", server.said);
+}
+
+/// The server counts the rows of a table before it listens, and goes on asking for their sum.
+#[test]
+fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
+    if !has("psql") {
+        return;
+    }
+    let lab = Lab::new();
+    let Some(star) = Star::new(3) else { return };
+    let host = |name: &str, number: usize| {
+        let (transport, address) = (star.transport(number, 0), star.address(number));
+        format!(
+            "[[host]]\nname = \"{name}\"\n{transport}roles = [\"{name}\"]\naddress = \"{address}\"\ncpus = \"0\"\n"
+        )
+    };
+    lab.write("lab.toml", &(host("server", 1) + &host("database", 2)));
+    let asks = "name = \"hello\"\nabout = \"\"\ndatabase = \"postgresql\"\n[[request]]\npath = \"/\"\n\
+                expect = { status = 200, body = \"hello\" }\n";
+    lab.write("workloads/hello.toml", asks);
+    let ask = |what: &str| format!("psql \"$DATABASE_URL\" -Atc \"SELECT {what} FROM world\"");
+    let script = format!(
+        "{} && {{ while {}; do :; done > /dev/null & }} && \
+         exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"",
+        ask("count(*)"),
+        ask("sum(randomnumber)")
+    );
+    lab.contender("one", "server", &format!("[run]\ncommand = [\"sh\", \"-c\", '{script}']"));
+    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 2";
+    let run = lab.command(&words.split(' ').collect::<Vec<_>>());
+    assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
+    let record = lab.record();
+    let database = record.database.as_ref().expect("a database");
+    assert_eq!((database.origin, &database.not_run), (DatabaseOrigin::Private, &None));
+    let there = database.host.as_ref().expect("its host");
+    assert_eq!(
+        (there.name.as_str(), there.address.clone(), database.cpus.as_deref()),
+        ("database", star.address(2), Some("0"))
+    );
+    assert!(
+        !serde_json::to_string(&record).expect("JSON").contains("postgres://"),
+        "the password is nobody's business"
+    );
+    for window in windows(&record) {
+        assert!(window.load.books.ok > 0 && window.load.books.failed() == 0, "{:?}", window.load.samples);
+        let used = window.database.as_ref().expect("what the database used");
+        assert!(used.usage.cpu_ns().0 > 0 && !used.beside_generator, "{used:?}");
+    }
+    let logs = lab.run_folder().join("logs");
+    let log = listing(&logs).into_iter().find(|name| name.contains("one")).expect("its log");
+    let text = std::fs::read_to_string(logs.join(log)).expect("its log");
+    assert!(text.starts_with("10000"), "{text}");
+    let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
+    assert!(told.contains("| database | database | 0 |"), "{told}");
+    eventually("nobody is left", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
 }
 
 /// A span that nobody chose; a test that fails says it.

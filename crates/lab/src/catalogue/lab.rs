@@ -94,11 +94,24 @@ fn fault_of_host(host: &LabHost) -> Option<Fault> {
     if !(host.ready_timeout_s > 0.0 && host.ready_timeout_s <= 86_400.0) {
         return Some(fault("ready_timeout_s", "it is no time", "write seconds, at most 86400"));
     }
+    fault_of_roles(host)
+}
+
+/// That what is to be started there would take the CPU time of something that is measured, or cannot be reached.
+fn fault_of_roles(host: &LabHost) -> Option<Fault> {
     let is_away = host.transport != Transport::Local;
-    let is_server = host.roles.contains(&HostRole::Server);
-    let mend = "write the IP address at which load is to reach it";
-    (is_away && is_server && host.address.is_none())
-        .then(|| fault("roles", "a server on another host needs an address", mend))
+    let has = |role| host.address.is_none() && host.roles.contains(&role);
+    if is_away && has(HostRole::Server) {
+        let mend = "write the IP address at which load is to reach it";
+        return Some(fault("roles", "a server on another host needs an address", mend));
+    }
+    if host.roles.contains(&HostRole::Database) && host.roles.len() > 1 {
+        let problem = "a host with the role database has no other";
+        let mend = "write a [[host]] of another name for the same machine, and give each its own `cpus`";
+        return Some(fault("roles", problem, mend));
+    }
+    let mend = "write the IP address at which servers are to reach it";
+    has(HostRole::Database).then(|| fault("roles", "the host of a database needs an address", mend))
 }
 
 fn fault(key: &str, problem: &str, mend: &str) -> Fault {
@@ -155,6 +168,11 @@ mod tests {
             (format!("{BOX}command = [\"x\"]"), "lab.toml:4:1: transport `ssh` has no command; it is for"),
             (BOX.replace("ssh", "command"), "lab.toml:3:1: transport `command` needs a command"),
             (format!("{BOX}roles = [\"server\"]"), "lab.toml:4:1: a server on another host needs an address"),
+            (format!("{BOX}roles = [\"database\"]"), "lab.toml:4:1: the host of a database needs an address"),
+            (
+                format!("{BOX}roles = [\"generator\", \"database\"]"),
+                "lab.toml:4:1: a host with the role database has no other; write a [[host]] of another name",
+            ),
             (format!("{BOX}cpus = \"x\""), "lab.toml:4:1: \"x\" in the CPU list"),
             (format!("{BOX}address = \"box\""), "lab.toml:4:11: invalid IP address syntax"),
             (format!("{BOX}destination = \"-oProxyCommand=x\""), "lab.toml:4:1: a destination begins with"),

@@ -7,6 +7,7 @@ use super::environment::{Environment, Told};
 use super::inherited::Inherited;
 use super::launch::{FirstProcess, Held, LOG_BYTES, failure};
 use super::server_process::ServerProcess;
+use crate::database::Observed;
 use crate::hosts::away::{Away, Surroundings};
 use crate::hosts::session::HostError;
 use crate::subject::Process;
@@ -68,10 +69,10 @@ pub(super) fn names(inherited: &Inherited) -> Option<Vec<String>> {
 
 /// What is measured on this host alone so far.
 fn unfit(process: &Process, order: &StartOrder<'_>, away: &Away) -> Option<NotRun> {
-    // One of our own listens on this host alone; one of the user's is where its URL says.
-    let has_ours = order.database.is_some_and(|access| access.pid.is_some());
+    // One of our own on this host listens there alone; others are where their URL says.
+    let has_ours = order.database.is_some_and(|access| matches!(access.seen, Observed::Here(_)));
     let leave_out = "leave it out, or leave --server out";
-    let start_one = "start one that both hosts reach, and name it with --database URL";
+    let start_one = "give a host of the lab the role database, or start one that both hosts reach, and name it with --database URL";
     let reasons = [
         (process.container.is_some(), "it runs in a container", leave_out),
         (order.user.is_some(), "it is to be on the user-space stack", leave_out),

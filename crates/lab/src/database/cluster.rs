@@ -1,7 +1,9 @@
 //! A private cluster: a folder, a server under a supervisor, and a way in.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr};
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,21 +12,21 @@ use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use super::{DatabaseError, Order, guests, in_full};
+use super::{DatabaseError, Order, Server, guests, in_full};
 use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY};
 use crate::contender::{Inherited, Purpose};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
-use crate::supervisor::{Bounded, Supervised, SupervisorOptions, run_bounded, tail_of_death};
+use crate::supervisor::{Bounded, Ended, Supervised, SupervisorOptions, run_bounded, tail_of_death};
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const USER: &str = "benchmark";
 /// Longest time for making the cluster, and for its server to answer.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 /// From the request to stop until it is killed: a fast shutdown writes a checkpoint.
 const GRACE: Duration = Duration::from_secs(5);
-const TAIL_LINES: usize = 8;
+pub(super) const TAIL_LINES: usize = 8;
 /// Places beside the PATH where distributions put PostgreSQL's programs, one folder per version.
 const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin")];
 
@@ -33,7 +35,7 @@ const ROOM_IN_MEMORY: u64 = 4 << 30;
 
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
 /// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
-pub(super) const SETTINGS: [(&str, &str); 15] = [
+const SETTINGS: [(&str, &str); 15] = [
     // Files of the cluster, which go with its folder; segments of /dev/shm would stay behind a server that was killed.
     ("dynamic_shared_memory_type", "mmap"),
     ("shared_buffers", "256MB"),
@@ -85,37 +87,65 @@ fn newest(home: &Path, bin: &str) -> Option<PathBuf> {
     versions.filter(|(_, folder)| has_programs(folder)).max().map(|(_, folder)| folder)
 }
 
+/// Where a cluster's server listens, and who gets in.
+pub(super) struct Listening {
+    /// Its address.
+    pub(super) address: IpAddr,
+    /// Its port.
+    pub(super) port: u16,
+    /// What everybody must know.
+    pub(super) password: String,
+    /// Whether those on other hosts get in who know it.
+    pub(super) is_open: bool,
+}
+
+impl Listening {
+    /// On this host alone, for `guests` where they look for it.
+    pub(super) fn here(guests: bool) -> Result<Self, DatabaseError> {
+        let address = if guests { guests::address(rand::random()) } else { ADDRESS };
+        let port = if guests { guests::PORT } else { free_port(ADDRESS).map_err(prepare("no port"))? };
+        Ok(Self { address, port, password: password(), is_open: false })
+    }
+
+    /// The connection URL of a database there, password included.
+    pub(super) fn url(&self, database: &str) -> String {
+        format!("postgres://{USER}:{}@{}/{database}", self.password, SocketAddr::new(self.address, self.port))
+    }
+}
+
 /// A server that was started and must be stopped.
 pub(super) struct Cluster {
     supervised: Supervised,
     log: PathBuf,
-    address: IpAddr,
-    port: u16,
-    password: String,
+    listening: Listening,
     secrets: Secrets,
     // Removed when dropped, after the processes: fields are dropped in order.
     folder: TempDir,
 }
 
 impl Cluster {
-    /// Makes a cluster in a private folder and starts its server on a free port of the loopback interface.
-    pub(super) fn start(programs: &Programs, order: &Order<'_>) -> Result<Self, DatabaseError> {
+    /// Makes a cluster in a private folder and starts its server.
+    pub(super) fn start(
+        programs: &Programs,
+        order: &Order<'_>,
+        listening: Listening,
+    ) -> Result<Self, DatabaseError> {
         let folder = tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir_in(parent());
         let folder = folder.map_err(prepare("no folder"))?;
-        let password = password();
         let servant = Servant::find()?;
-        write_for(&servant, folder.path(), &password)?;
+        write_for(&servant, folder.path(), &listening.password)?;
         make(programs, order, &servant, folder.path())?;
-        let address = if order.guests { guests::address(rand::random()) } else { ADDRESS };
-        let port =
-            if order.guests { guests::PORT } else { free_port(ADDRESS).map_err(prepare("no port"))? };
+        if listening.is_open {
+            open_to_others(folder.path())?;
+        }
         let data = folder.path().join("data");
         let mut command = servant.prefix();
         command.extend([programs.program("postgres"), "-D".into(), data.into()]);
         let sockets = folder.path().display().to_string();
-        let own = [("listen_addresses", address.to_string()), ("unix_socket_directories", sockets)];
+        let address = listening.address.to_string();
+        let own = [("listen_addresses", address), ("unix_socket_directories", sockets)];
         let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let settings = own.into_iter().chain(given).chain([("port", port.to_string())]);
+        let settings = own.into_iter().chain(given).chain([("port", listening.port.to_string())]);
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
         let mut options = options(order, folder.path(), command);
         options.side = order.side.clone();
@@ -126,11 +156,44 @@ impl Cluster {
             Inherited::LEAST.variables(Purpose::Serving),
         )?;
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
-        Ok(Self { supervised, log, address, port, password, secrets, folder })
+        Ok(Self { supervised, log, listening, secrets, folder })
     }
 
-    /// Opens a connection; waits for a server that has just been started.
-    pub(super) fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
+    /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
+    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
+        let mut config = Config::new();
+        config
+            .host_path(self.folder.path())
+            .port(self.listening.port)
+            .user(USER)
+            .password(&self.listening.password)
+            .dbname(database);
+        config.connect(NoTls)
+    }
+
+    /// How its server ended, once it has; waits for that at most `timeout`.
+    pub(super) fn ended(&mut self, timeout: Duration) -> Option<Ended> {
+        self.supervised.wait(timeout)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.supervised.pid()
+    }
+
+    /// What the record says of how it is set up: the same words whatever its folder is called this time.
+    pub(super) fn settings(&self) -> Vec<String> {
+        let parent = self.folder.path().parent().unwrap_or(Path::new("/"));
+        let place = format!("data_directory={}/{CLUSTER_PREFIX}*/data", parent.display());
+        settings().chain([place]).collect()
+    }
+
+    pub(super) fn processes(&self) -> Vec<u32> {
+        self.supervised.processes()
+    }
+}
+
+impl Server for Cluster {
+    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             match self.client(database) {
@@ -152,37 +215,21 @@ impl Cluster {
         }
     }
 
-    /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
-    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
-        let mut config = Config::new();
-        config
-            .host_path(self.folder.path())
-            .port(self.port)
-            .user(USER)
-            .password(&self.password)
-            .dbname(database);
-        config.connect(NoTls)
+    fn url(&self, database: &str) -> String {
+        self.listening.url(database)
     }
+}
 
-    pub(super) fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}:{}@{}:{}/{database}", self.password, self.address, self.port)
-    }
+/// What is changed for every run.
+pub(super) fn settings() -> impl Iterator<Item = String> {
+    SETTINGS.iter().map(|(name, value)| format!("{name}={value}"))
+}
 
-    pub(super) fn pid(&self) -> u32 {
-        self.supervised.pid()
-    }
-
-    /// What the record says of how it is set up: the same words whatever its folder is called this time.
-    pub(super) fn settings(&self) -> Vec<String> {
-        let parent = self.folder.path().parent().unwrap_or(Path::new("/"));
-        let place = format!("data_directory={}/{CLUSTER_PREFIX}*/data", parent.display());
-        let given = SETTINGS.iter().map(|(name, value)| format!("{name}={value}"));
-        given.chain([place]).collect()
-    }
-
-    pub(super) fn processes(&self) -> Vec<u32> {
-        self.supervised.processes()
-    }
+/// Lets those in who come from other hosts and know the password (PostgreSQL 15 documentation, 21.1).
+fn open_to_others(folder: &Path) -> Result<(), DatabaseError> {
+    let rules = folder.join("data").join("pg_hba.conf");
+    let mut file = File::options().append(true).open(rules).map_err(prepare("cannot let other hosts in"))?;
+    file.write_all(b"host all all all scram-sha-256\n").map_err(prepare("cannot let other hosts in"))
 }
 
 /// Where its folder is made: in memory where there is plenty and nobody has named another place (TMPDIR), because the kernel's
@@ -252,7 +299,7 @@ fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> Supervis
 const PASSWORD_FILE: &str = "password";
 
 /// Other users of the machine must not be able to connect while a run lasts.
-fn password() -> String {
+pub(super) fn password() -> String {
     format!("{:032x}", rand::random::<u128>())
 }
 
@@ -302,7 +349,7 @@ fn unprivileged(users: &str) -> Option<(u32, u32)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-fn prepare(what: &str) -> impl FnOnce(std::io::Error) -> DatabaseError {
+pub(super) fn prepare(what: &str) -> impl FnOnce(std::io::Error) -> DatabaseError {
     move |source| DatabaseError::Prepare { what: what.to_owned(), source }
 }
 

@@ -1,5 +1,5 @@
-//! Databases for the contenders that need one: a PostgreSQL, which is a private cluster that assay makes, fills and removes,
-//! or a database of our own on a server that the user names; or a store, which is a program of the catalogue that fills itself.
+//! Databases for the contenders that need one: a PostgreSQL, which is a private cluster that assay makes, fills and removes, here or on
+//! another host, or a database of our own on a server that the user names; or a store, which is a program of the catalogue that fills itself.
 //!
 //! Nothing is dropped, emptied or changed that we have not made. What a program finds in `DATABASE_URL` is for servers; which
 //! server of the user's may hold a database of ours is said to assay itself and no one else (`--database`).
@@ -10,6 +10,7 @@
 mod cluster;
 mod count;
 mod documents;
+mod elsewhere;
 mod guests;
 mod own;
 mod seed;
@@ -22,6 +23,7 @@ use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use assay_link::Side;
 use assay_model::database::DatabaseKind;
+use assay_model::lab::PlacedHost;
 use assay_model::record::NotRun;
 use postgres::Client;
 use thiserror::Error;
@@ -29,17 +31,21 @@ use thiserror::Error;
 pub use assay_check::Counts;
 pub use cluster::Programs;
 pub use documents::DocumentStore;
+pub use elsewhere::{Elsewhere, serve};
 pub use own::{Marked, marked, remove_marked};
 pub use seed::{FORTUNES, ROWS};
 pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
+use crate::hosts::away::JobHandle;
+use crate::hosts::session::HostError;
 use crate::stop::Stop;
 use crate::supervisor::RunError;
 use crate::tools::Tools;
-use cluster::Cluster;
+use cluster::{Cluster, Listening};
 use count::Statements;
+use elsewhere::DistantCluster;
 use own::OwnDatabase;
 
 /// The database of the TechEmpower tests, whose implementations expect this name.
@@ -82,10 +88,30 @@ pub(crate) struct Access {
     pub kind: DatabaseKind,
     /// Its connection URL, password included: for servers only.
     pub url: String,
-    /// Its first process; none where it is not ours.
-    pub pid: Option<u32>,
+    /// Where what it uses is seen.
+    pub seen: Observed,
     /// Whether the generator has the same CPUs.
     pub beside_generator: bool,
+}
+
+/// Where it is seen what a database uses.
+#[derive(Clone, Debug)]
+pub(crate) enum Observed {
+    /// At its first process, which is on this host.
+    Here(u32),
+    /// At a job on another host.
+    There(JobHandle),
+    /// Nowhere: it is the user's own.
+    Nowhere,
+}
+
+/// A PostgreSQL of our own, wherever it runs.
+trait Server {
+    /// Opens a connection; waits for a server that has just been started.
+    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError>;
+
+    /// The connection URL of a database there, password included.
+    fn url(&self, database: &str) -> String;
 }
 
 /// Connections to a database server.
@@ -99,8 +125,10 @@ pub struct Sessions {
 
 /// Who owns what.
 enum Home {
-    /// The server is ours.
+    /// The server is ours, and runs here.
     Private(Box<Cluster>),
+    /// The server is ours, and runs on another host.
+    Distant(Box<DistantCluster>),
     /// The database is ours, the server is not.
     Lodged(Box<OwnDatabase>),
     /// Nothing is ours.
@@ -138,6 +166,9 @@ pub enum DatabaseError {
     /// It could not be started under a supervisor.
     #[error(transparent)]
     Supervise(#[from] RunError),
+    /// The host on which it was to run does not do what was asked.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The server that the user named cannot be reached.
     #[error("{url} cannot be reached: {}", in_full(source))]
     Unreachable {
@@ -188,7 +219,24 @@ impl Database {
     /// When PostgreSQL is missing, does not start, or cannot be filled; nothing is left behind then.
     pub fn start(order: &Order<'_>) -> Result<Self, DatabaseError> {
         let programs = Programs::find().ok_or(DatabaseError::Missing)?;
-        let mut cluster = Cluster::start(&programs, order)?;
+        let cluster = Cluster::start(&programs, order, Listening::here(order.guests)?)?;
+        Self::filled(cluster, order, |cluster| Home::Private(Box::new(cluster)))
+    }
+
+    /// Makes a private cluster on another host, starts and fills it.
+    ///
+    /// # Errors
+    /// As [`Self::start`], and when the host cannot be reached, or its server not from here; nothing is left behind there then.
+    pub fn on_another_host(elsewhere: &Elsewhere, order: &Order<'_>) -> Result<Self, DatabaseError> {
+        let cluster = DistantCluster::start(elsewhere, order)?;
+        Self::filled(cluster, order, |cluster| Home::Distant(Box::new(cluster)))
+    }
+
+    fn filled<S: Server>(
+        mut cluster: S,
+        order: &Order<'_>,
+        home: impl FnOnce(S) -> Home,
+    ) -> Result<Self, DatabaseError> {
         let mut server = cluster.connect("postgres", order.stop)?;
         let ask = |what| move |source| DatabaseError::Ask { what, source };
         server.batch_execute(&format!("CREATE DATABASE {NAME}")).map_err(ask("making a database"))?;
@@ -199,7 +247,7 @@ impl Database {
             guests::admit(&mut client).map_err(ask("letting guests in"))?;
         }
         let statements = Statements::of(&mut client, NAME);
-        Ok(Self { url: cluster.url(NAME), client, statements, home: Home::Private(Box::new(cluster)) })
+        Ok(Self { url: cluster.url(NAME), client, statements, home: home(cluster) })
     }
 
     /// Makes a database of our own beside the one that the user names, and fills it. Without the extension pg_stat_statements,
@@ -242,6 +290,7 @@ impl Database {
         drop(client);
         match home {
             Home::Lodged(mut own) => own.remove(),
+            Home::Distant(cluster) => cluster.end(),
             Home::Private(_) | Home::Theirs => Ok(()),
         }
     }
@@ -256,9 +305,30 @@ impl Database {
         self.cluster().map(Cluster::pid)
     }
 
+    /// Where what it uses is seen.
+    pub(crate) fn seen(&self) -> Observed {
+        match &self.home {
+            Home::Private(cluster) => Observed::Here(cluster.pid()),
+            Home::Distant(cluster) => Observed::There(cluster.handle()),
+            Home::Lodged(_) | Home::Theirs => Observed::Nowhere,
+        }
+    }
+
+    /// The other host on which its server was started.
+    pub fn host(&self) -> Option<&PlacedHost> {
+        match &self.home {
+            Home::Distant(cluster) => Some(cluster.host()),
+            Home::Private(_) | Home::Lodged(_) | Home::Theirs => None,
+        }
+    }
+
     /// What was changed for the run; nothing of a server of the user's own.
     pub fn settings(&self) -> Vec<String> {
-        self.cluster().map_or_else(Vec::new, Cluster::settings)
+        match &self.home {
+            Home::Private(cluster) => cluster.settings(),
+            Home::Distant(_) => DistantCluster::settings(),
+            Home::Lodged(_) | Home::Theirs => Vec::new(),
+        }
     }
 
     /// The version, as the server tells it.
@@ -292,7 +362,7 @@ impl Database {
     fn cluster(&self) -> Option<&Cluster> {
         match &self.home {
             Home::Private(cluster) => Some(cluster),
-            Home::Lodged(_) | Home::Theirs => None,
+            Home::Distant(_) | Home::Lodged(_) | Home::Theirs => None,
         }
     }
 

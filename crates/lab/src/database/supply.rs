@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use assay_check::Ledger;
 use assay_host::isolation::CompanionPlace;
 use assay_model::database::DatabaseKind;
+use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::{Access, Database, DatabaseError, DocumentStore, GivenUrl, Order, Sessions};
+use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Observed, Order, Sessions};
 use crate::error::LabError;
 use crate::subject::Subject;
 
@@ -20,6 +21,8 @@ pub enum Source {
     Watched(GivenUrl),
     /// A private PostgreSQL on these CPUs.
     Private(CompanionPlace),
+    /// A private PostgreSQL on another host.
+    Elsewhere(Box<Elsewhere>),
     /// A program of the catalogue, on these CPUs.
     Program(DatabaseKind, Box<Subject>, CompanionPlace),
 }
@@ -34,20 +37,39 @@ impl Source {
         url: GivenUrl,
         servers: impl IntoIterator<Item = &'s Subject>,
     ) -> Result<Self, LabError> {
-        let Some(guest) = servers.into_iter().find(|server| server.is_contained()) else {
-            return Ok(Self::Beside(url));
-        };
-        let problem = format!(
-            "{} asks for the database that it knows by heart, and not for one of assay's own; leave --database out",
-            guest.identity.title
-        );
-        Err(LabError::Argument { given: url.to_string(), problem })
+        match guest(servers) {
+            None => Ok(Self::Beside(url)),
+            Some(guest) => {
+                let problem = format!("{guest}, and not for one of assay's own; leave --database out");
+                Err(LabError::Argument { given: url.to_string(), problem })
+            }
+        }
+    }
+
+    /// A private PostgreSQL on another host, for these servers; `version` is that of our own program.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] when one of them was written for the TechEmpower toolset, which looks for its database on this host.
+    pub fn elsewhere<'s>(
+        host: LabHost,
+        version: &str,
+        servers: impl IntoIterator<Item = &'s Subject>,
+    ) -> Result<Self, LabError> {
+        match guest(servers) {
+            None => Ok(Self::Elsewhere(Box::new(Elsewhere { host, version: version.to_owned() }))),
+            Some(guest) => {
+                let problem = format!("{guest}, on the host on which it runs; leave the role database out");
+                Err(LabError::Argument { given: host.name, problem })
+            }
+        }
     }
 
     /// What comes from there.
     pub fn kind(&self) -> DatabaseKind {
         match self {
-            Self::Beside(_) | Self::Watched(_) | Self::Private(_) => DatabaseKind::Postgresql,
+            Self::Beside(_) | Self::Watched(_) | Self::Private(_) | Self::Elsewhere(_) => {
+                DatabaseKind::Postgresql
+            }
             Self::Program(kind, ..) => *kind,
         }
     }
@@ -55,14 +77,21 @@ impl Source {
     /// Name of the program that is built before it is started, which may take a while.
     pub(crate) fn builds(&self) -> Option<&str> {
         match self {
-            Self::Beside(_) | Self::Watched(_) | Self::Private(_) => None,
+            Self::Beside(_) | Self::Watched(_) | Self::Private(_) | Self::Elsewhere(_) => None,
             Self::Program(_, program, _) => Some(&program.identity.name),
+        }
+    }
+
+    fn origin(&self) -> DatabaseOrigin {
+        match self {
+            Self::Beside(_) | Self::Watched(_) => DatabaseOrigin::Given,
+            Self::Private(_) | Self::Elsewhere(_) | Self::Program(..) => DatabaseOrigin::Private,
         }
     }
 
     fn place(&self) -> Option<&CompanionPlace> {
         match self {
-            Self::Beside(_) | Self::Watched(_) => None,
+            Self::Beside(_) | Self::Watched(_) | Self::Elsewhere(_) => None,
             Self::Private(place) | Self::Program(_, _, place) => Some(place),
         }
     }
@@ -112,10 +141,12 @@ impl Supplied {
 struct Told {
     version: Option<String>,
     url: String,
-    /// Its first process; none where it is not ours.
-    pid: Option<u32>,
+    /// Where what it uses is seen.
+    seen: Observed,
     /// What was changed for the run.
     settings: Vec<String>,
+    /// The other host on which it was started.
+    host: Option<PlacedHost>,
 }
 
 impl Holding {
@@ -126,6 +157,7 @@ impl Holding {
             Source::Beside(url) => Database::beside(url, order).map(tables),
             Source::Watched(url) => Database::watched(url).map(tables),
             Source::Private(place) => Database::start(&placed(&place.cpus)).map(tables),
+            Source::Elsewhere(elsewhere) => Database::on_another_host(elsewhere, order).map(tables),
             Source::Program(_, program, place) => DocumentStore::start(program, &placed(&place.cpus))
                 .map(|store| Self::Documents(Box::new(store))),
         }
@@ -135,26 +167,40 @@ impl Holding {
         match self {
             Self::Tables(database) => {
                 let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
-                let (url, pid, settings) = (database.url().to_owned(), database.pid(), database.settings());
-                Ok(Told { version: Some(database.version()?), url, pid, settings })
+                Ok(Told {
+                    version: Some(database.version()?),
+                    url: database.url().to_owned(),
+                    seen: database.seen(),
+                    settings: database.settings(),
+                    host: database.host().cloned(),
+                })
             }
             Self::Documents(store) => Ok(Told {
                 version: store.version().map(str::to_owned),
                 url: store.url(),
-                pid: Some(store.pid()),
+                seen: Observed::Here(store.pid()),
                 settings: store.settings().to_vec(),
+                host: None,
             }),
         }
     }
 }
 
+/// What is to be said of one of the servers that was written for the TechEmpower toolset, if there is one.
+fn guest<'s>(servers: impl IntoIterator<Item = &'s Subject>) -> Option<String> {
+    let guest = servers.into_iter().find(|server| server.is_contained())?;
+    Some(format!("{} asks for the database that it knows by heart", guest.identity.title))
+}
+
 /// Starts the database, or reaches the user's own.
 pub(crate) fn supply(source: &Source, order: &Order<'_>) -> Result<Supplied, DatabaseError> {
     let holding = Holding::start(source, order)?;
-    let Told { version, url, pid, settings } = holding.told()?;
+    let Told { version, url, seen, settings, host } = holding.told()?;
     let beside_generator = source.place().is_some_and(|place| place.beside_generator);
-    let access = Access { kind: source.kind(), url, pid, beside_generator };
-    Ok(Supplied { facts: Facts { version, settings, ..facts(source) }, access, holding })
+    let access = Access { kind: source.kind(), url, seen, beside_generator };
+    let facts = facts(source);
+    let cpus = host.as_ref().map(|host| host.cpus.clone()).or(facts.cpus);
+    Ok(Supplied { facts: Facts { version, settings, cpus, host, ..facts }, access, holding })
 }
 
 /// What the record says of a database that is not there.
@@ -166,10 +212,11 @@ fn facts(source: &Source) -> Facts {
     let place = source.place();
     Facts {
         kind: source.kind(),
-        origin: if place.is_some() { DatabaseOrigin::Private } else { DatabaseOrigin::Given },
+        origin: source.origin(),
         version: None,
         settings: Vec::new(),
         cpus: place.map(|place| place.cpus.to_string()),
+        host: None,
         beside_generator: place.is_some_and(|place| place.beside_generator),
         not_run: None,
     }

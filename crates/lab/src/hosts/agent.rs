@@ -24,6 +24,7 @@ use super::message::{Answer, Asked, Request, Told};
 use super::parcels::{Contents, inner};
 use super::voice::Voice;
 use crate::contender::port;
+use crate::database::Programs;
 use crate::supervisor::keeping;
 
 /// How often jobs are looked at while there are any.
@@ -215,7 +216,9 @@ impl Agent {
                 self.jobs.watch(job)?;
                 Answer::Done
             }
-            Request::Used { job } => Answer::Used { usage: Box::new(self.jobs.used(job)?) },
+            Request::Used { job, with_memory } => {
+                Answer::Used { usage: Box::new(self.jobs.used(job, with_memory)?) }
+            }
             Request::Log { job } => return Ok((Answer::Log, self.jobs.log(job)?)),
             Request::Lease { silence_ns } => {
                 self.lease = Some(silence_ns.into());
@@ -232,6 +235,7 @@ impl Agent {
             diagnosis: Box::new(diagnose(&Facts::read())),
             cpus: cpuset::allowed().to_string(),
             free_bytes: free.map(|room| room.f_bavail.saturating_mul(room.f_frsize)),
+            has_postgresql: Programs::find().is_some(),
         }
     }
 

@@ -1,14 +1,15 @@
-//! The host on which the servers of a run live, where that is another one: what is brought there, and the jobs that run there.
+//! A host on which servers of a run live, or its database, where that is another one: what is brought there, and the jobs that run there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
-use assay_model::lab::{LabHost, ServerHost};
+use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::usage::Usage;
 
 use super::message::{Answer, Request};
@@ -58,7 +59,7 @@ impl Away {
         tools: &Tools,
         version: &str,
         wanted: &mut dyn FnMut() -> bool,
-    ) -> Result<(Self, ServerHost), HostError> {
+    ) -> Result<(Self, PlacedHost), HostError> {
         let refused = |problem: String| HostError::Refused { host: host.name.clone(), problem };
         let own = OwnProgram { path: tools.assay.clone(), version: version.to_owned() };
         let session = Session::open(host, &own, wanted)?;
@@ -69,7 +70,7 @@ impl Away {
         let files = bring(&session, "files", &tools.files)?;
         let there =
             Tools { assay: session.program.clone(), files, preload: None, secrets: tools.secrets.clone() };
-        let told = ServerHost {
+        let told = PlacedHost {
             name: host.name.clone(),
             address: address.to_string(),
             cpus: cpus.to_string(),
@@ -228,15 +229,19 @@ impl Job {
         }
     }
 
+    /// What others look at it through.
+    pub(crate) fn handle(&self) -> JobHandle {
+        JobHandle { away: self.away.clone(), number: self.number }
+    }
+
     /// Begins a span over which its use is counted.
     pub(crate) fn watch(&self) -> Option<Watched> {
-        self.away.0.session.ask(Request::Watch { job: self.number }).ok()?;
-        Some(Watched { away: self.away.clone(), job: self.number })
+        self.handle().watch()
     }
 
     /// What it has used since its start.
     pub(crate) fn used(&self) -> Option<Usage> {
-        Watched { away: self.away.clone(), job: self.number }.finish()
+        Watched(self.handle()).finish()
     }
 
     /// Brings its log here.
@@ -256,16 +261,44 @@ impl Drop for Job {
     }
 }
 
-/// A span over which a job's use is counted there.
-pub(crate) struct Watched {
+/// What a job on another host is looked at through. It does not end it.
+#[derive(Clone)]
+pub(crate) struct JobHandle {
     away: Away,
-    job: u64,
+    number: u64,
 }
 
+impl JobHandle {
+    /// Begins a span over which its use is counted.
+    pub(crate) fn watch(&self) -> Option<Watched> {
+        self.away.0.session.ask(Request::Watch { job: self.number }).ok()?;
+        Some(Watched(self.clone()))
+    }
+}
+
+impl fmt::Debug for JobHandle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "job {} on {}", self.number, self.away.name())
+    }
+}
+
+/// A span over which a job's use is counted there.
+pub(crate) struct Watched(JobHandle);
+
 impl Watched {
-    /// What was used since the span began.
+    /// What was used since the span began, and the memory in the end.
     pub(crate) fn finish(&self) -> Option<Usage> {
-        match self.away.0.session.ask(Request::Used { job: self.job }) {
+        self.used(true)
+    }
+
+    /// What was used since the span began, without the memory, which takes long to read of many processes.
+    pub(crate) fn finish_soon(&self) -> Option<Usage> {
+        self.used(false)
+    }
+
+    fn used(&self, with_memory: bool) -> Option<Usage> {
+        let JobHandle { away, number: job } = &self.0;
+        match away.0.session.ask(Request::Used { job: *job, with_memory }) {
             Ok(Answer::Used { usage }) => Some(*usage),
             Ok(_) | Err(_) => None,
         }

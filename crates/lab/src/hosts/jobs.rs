@@ -109,11 +109,12 @@ impl Jobs {
         Ok(())
     }
 
-    /// What a job has used since it was begun to be watched, or since its start.
-    pub(super) fn used(&self, job: u64) -> Result<Usage, String> {
+    /// What a job has used since it was begun to be watched, or since its start; its memory where that is asked.
+    pub(super) fn used(&self, job: u64, with_memory: bool) -> Result<Usage, String> {
         let pid = self.living(job)?.pid();
         let usage = match self.jobs.get(&job).and_then(|job| job.sampler.as_ref()) {
-            Some(sampler) => sampler.finish().map(|window| window.with_memory().usage),
+            Some(sampler) if with_memory => sampler.finish().map(|window| window.with_memory().usage),
+            Some(sampler) => sampler.finish().map(|window| window.usage),
             None => tree_usage(pid),
         };
         usage.map_err(|error| error.to_string())

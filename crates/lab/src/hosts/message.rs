@@ -75,6 +75,8 @@ pub enum Request {
     Used {
         /// The job.
         job: u64,
+        /// Whether its memory is looked at.
+        with_memory: bool,
     },
     /// The end of the job's log, as the body of the answer.
     Log {
@@ -200,6 +202,8 @@ pub enum Answer {
         cpus: String,
         /// Bytes that are free where its own folder is.
         free_bytes: Option<u64>,
+        /// Whether PostgreSQL is installed.
+        has_postgresql: bool,
     },
     /// Contents that have not come.
     Missing {

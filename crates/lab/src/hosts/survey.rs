@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::thread;
 
 use assay_model::cpuset::CpuSet;
-use assay_model::lab::{HostFound, HostReport, LAB_SCHEMA, Lab, LabHost, LabReport};
+use assay_model::lab::{HostFound, HostReport, HostRole, LAB_SCHEMA, Lab, LabHost, LabReport};
 
 use super::message::{Answer, Request};
 use super::session::{HostError, OwnProgram, Session};
@@ -30,10 +30,18 @@ fn visit(host: &LabHost, own: &OwnProgram) -> HostReport {
 fn look(host: &LabHost, own: &OwnProgram, problems: &mut Vec<String>) -> Result<HostFound, HostError> {
     let session = Session::open(host, own, &mut || true)?;
     let clock = session.clock()?;
-    let (diagnosis, cpus, free_bytes) = match session.ask(Request::Machine)? {
-        Answer::Machine { diagnosis, cpus, free_bytes } => (*diagnosis, cpus, free_bytes),
+    let (diagnosis, cpus, free_bytes, has_postgresql) = match session.ask(Request::Machine)? {
+        Answer::Machine { diagnosis, cpus, free_bytes, has_postgresql } => {
+            (*diagnosis, cpus, free_bytes, has_postgresql)
+        }
         other => return Err(session.unexpected(&other)),
     };
+    if host.roles.contains(&HostRole::Database) && !has_postgresql {
+        let name = &host.name;
+        problems.push(format!(
+            "{name} is to have the database, and no PostgreSQL; apt-get install postgresql there"
+        ));
+    }
     problems.extend(host.address.and_then(|address| elsewhere(&session, address)));
     problems.extend(lacking(host, &cpus));
     problems.extend(session.end().err().map(|error| error.to_string()));

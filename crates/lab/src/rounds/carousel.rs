@@ -22,6 +22,7 @@ use super::telling::Telling;
 use super::turn_length::{Bounds, TurnLength};
 use super::watch::{Seen, Watch};
 use crate::contender::Sampling;
+use crate::database::Observed;
 use crate::generator::Generator;
 use crate::log;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
@@ -114,11 +115,14 @@ impl Rotations<'_> {
         failures
     }
 
-    /// The database of those who take part, which is looked at closely for the turns of all.
+    /// The database of those who take part, if it runs here: it is then looked at closely for the turns of all.
     fn database_pid(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<u32> {
         let (_, first) =
             server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))?;
-        first.server_run.database_of(self.cell)?.pid
+        match first.server_run.database_of(self.cell)?.seen {
+            Observed::Here(pid) => Some(pid),
+            Observed::There(_) | Observed::Nowhere => None,
+        }
     }
 
     fn mount<'l, 'a>(

@@ -26,6 +26,8 @@ use assay_model::usage::Usage;
 
 use super::server_run::{Age, ServerRun};
 use crate::contender::{Sampling, Server};
+use crate::database::Observed;
+use crate::hosts::away::Watched;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
@@ -102,9 +104,10 @@ impl Watch {
             census: census(),
             database: server_run
                 .database_of(cell)
-                .and_then(|access| CompanionWatch::start(access.pid?, access.beside_generator, closely_too)),
+                .and_then(|access| CompanionWatch::start(&access.seen, access.beside_generator, closely_too)),
             upstream: server.upstream().and_then(|upstream| {
-                CompanionWatch::start(upstream.pid()?, server_run.is_upstream_beside_generator(), closely_too)
+                let seen = Observed::Here(upstream.pid()?);
+                CompanionWatch::start(&seen, server_run.is_upstream_beside_generator(), closely_too)
             }),
             meter: Meter::start(server_run.link),
             system: look(server),
@@ -157,30 +160,44 @@ impl Watch {
     }
 }
 
-/// A look at a companion of servers, a database or an upstream: closely at its threads, or in a turn by the clocks of its
-/// processes, because a database has one for each connection of every server that lives, and reading their files would take
-/// longer than the turn.
+/// A look at a companion of servers, a database or an upstream.
 struct CompanionWatch {
-    closely: Option<Sampler>,
-    root: u32,
+    look: Look,
     beside_generator: bool,
 }
 
+/// How a companion is looked at.
+enum Look {
+    /// At its threads.
+    Closely(Sampler),
+    /// In a turn, by the clocks of this process and those below it: a database has one for each connection of every server that lives,
+    /// and reading their files would take longer than the turn.
+    ByClocks(u32),
+    /// By its host, which is asked before and after.
+    There(Watched),
+}
+
 impl CompanionWatch {
-    fn start(root: u32, beside_generator: bool, closely: bool) -> Option<Self> {
-        let closely = if closely { Some(Sampler::start(root).ok()?) } else { None };
-        Some(Self { closely, root, beside_generator })
+    fn start(seen: &Observed, beside_generator: bool, closely: bool) -> Option<Self> {
+        let look = match seen {
+            Observed::Here(root) if closely => Look::Closely(Sampler::start(*root).ok()?),
+            Observed::Here(root) => Look::ByClocks(*root),
+            Observed::There(job) => Look::There(job.watch()?),
+            Observed::Nowhere => return None,
+        };
+        Some(Self { look, beside_generator })
     }
 
     /// What it used, and whether beside the generator.
     fn finish(self, before: &Census, after: &Census) -> Option<(Usage, bool)> {
-        let usage = match self.closely {
-            Some(sampler) => sampler.finish().ok()?.usage,
-            None => {
-                let used = before.used(after, &[self.root])?;
+        let usage = match self.look {
+            Look::Closely(sampler) => sampler.finish().ok()?.usage,
+            Look::ByClocks(root) => {
+                let used = before.used(after, &[root])?;
                 let (wall_ns, busiest_thread_ns) = (used.wall.into(), Some(used.busiest_ns));
                 Usage { wall_ns, user_ns: used.cpu_ns, busiest_thread_ns, ..Usage::default() }
             }
+            Look::There(watched) => watched.finish_soon()?,
         };
         Some((usage, self.beside_generator))
     }
@@ -221,7 +238,7 @@ impl Seen {
     }
 
     /// With what a close look at the database found, over a span that holds the turns of all: what clocks showed in these is their
-    /// part of it.
+    /// part of it. Without such a look that is all that is known.
     #[must_use]
     pub(super) fn with_database(self, whole: Option<&Usage>) -> Self {
         let of_part = |part: DatabaseUsage, whole: &Usage| {
@@ -229,7 +246,10 @@ impl Seen {
             let usage = whole.of_share(part.usage.wall_ns, part.usage.cpu_ns(), busiest_ns);
             DatabaseUsage { usage, ..part }
         };
-        let database = self.database.zip(whole).map(|(part, whole)| of_part(part, whole));
+        let database = match (self.database, whole) {
+            (Some(part), Some(whole)) => Some(of_part(part, whole)),
+            (part, _) => part,
+        };
         Self { database, ..self }
     }
 

@@ -90,7 +90,9 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::Tcp { retransmitted, dropped } => machine::tcp(*retransmitted, *dropped),
         E::Quota { cpus, held } => machine::quota(*cpus, held.as_ref()),
-        E::Database { cpus, beside_generator } => machine::database(cpus.as_deref(), *beside_generator),
+        E::Database { cpus, host, beside_generator } => {
+            machine::database(cpus.as_deref(), host.as_deref(), *beside_generator)
+        }
         E::Upstream { cpus, beside_generator } => machine::upstream(cpus, *beside_generator),
         E::AnsweredByItself { answers, of } => server::answered_by_itself(*answers, *of),
         E::Pressure { share } => machine::pressure(*share),

@@ -134,7 +134,8 @@ fn of_rule(rule: Rule) -> Option<&'static str> {
         Rule::Build => "measure with `cargo build --release`",
         Rule::Connections => "look at the server's limits of connections and of its listen queue",
         Rule::Database => {
-            "use a machine with three physical cores, or name a database elsewhere in DATABASE_URL"
+            "use a machine with three physical cores, or a database on another host (--database URL, or a host with the role database in \
+             --lab)"
         }
         Rule::DuetAgrees => {
             "believe the turns where each will have its CPUs to itself (--design alternating), and look for what both share: \

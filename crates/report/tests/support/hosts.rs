@@ -4,7 +4,7 @@ use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
 use assay_model::hosts::{BesideHosts, Carried, HostLink, HostStanding};
 use assay_model::interval::Interval;
-use assay_model::lab::{GeneratorHost, HostRole, ServerHost};
+use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::record::Record;
 use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
@@ -14,7 +14,7 @@ pub(crate) fn on_hosts((mut record, mut verdict): (Record, Verdict)) -> (Record,
     let clock = ClockOffset { offset_ns: 12_000_000, error_ns: Nanos::from_micros(110), round_trips: 50 };
     let (host, cpus) = (record.host.clone(), "0-7".to_owned());
     let name = |name: &str| name.to_owned();
-    record.server_host = Some(ServerHost {
+    record.server_host = Some(PlacedHost {
         name: name("box1"),
         address: "10.0.0.1".to_owned(),
         cpus: cpus.clone(),

@@ -137,6 +137,7 @@ fn method(base: &Record, new: &Record) -> Vec<Difference> {
         Difference::of("build", &base.assay.profile, &new.assay.profile),
         Difference::of("networks", &networks(base), &networks(new)),
         Difference::of("server_host", &server_host(base), &server_host(new)),
+        Difference::of("database_host", &database_host(base), &database_host(new)),
         Difference::of("generator_hosts", &generator_hosts(base), &generator_hosts(new)),
         Difference::of("server_cpus", &server_cpus(base), &server_cpus(new)),
         Difference::of("generator_cpus", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
@@ -150,6 +151,12 @@ fn method(base: &Record, new: &Record) -> Vec<Difference> {
 /// The host on which servers were started, and what machine that is; empty for the one that measured.
 fn server_host(record: &Record) -> Vec<String> {
     let host = record.server_host.iter();
+    host.flat_map(|host| machine_of(&host.name, &host.host)).collect()
+}
+
+/// The host on which the database was started, and what machine that is; empty where it was not on another one.
+fn database_host(record: &Record) -> Vec<String> {
+    let host = record.database.iter().flat_map(|database| &database.host);
     host.flat_map(|host| machine_of(&host.name, &host.host)).collect()
 }
 

@@ -7,9 +7,10 @@ mod link;
 mod tests;
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::cpuset::CpuSet;
 use assay_model::evidence::Evidence as Found;
 use assay_model::hosts::HostStanding;
-use assay_model::lab::{GeneratorHost, HostRole, ServerHost};
+use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::{GeneratorShare, LoadReport};
 use assay_model::record::{Measurement, NotRun, Record};
 use assay_model::rule::Rule;
@@ -23,24 +24,39 @@ pub use link::received;
 use super::median;
 use super::window::Evidence;
 
-/// The hosts in the order of the record, the servers' first.
+/// The hosts in the order of the record: the servers', the database's, those from which load came.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<HostStanding> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     let server = record.server_host.iter().map(|host| server(host, windows.len()));
+    let database = record.database.iter().flat_map(|database| &database.host);
+    let database = database.map(|host| self::database(host, &windows));
     let mut beside = beside::compare(record, &windows);
     let generators = record.generator_hosts.iter().map(|host| {
         let beside = beside.remove(host.name.as_str()).unwrap_or_default();
         HostStanding { beside, ..generator(record, host, &windows) }
     });
-    server.chain(generators).collect()
+    server.chain(database).chain(generators).collect()
 }
 
-fn server(host: &ServerHost, windows: usize) -> HostStanding {
+fn server(host: &PlacedHost, windows: usize) -> HostStanding {
     HostStanding {
         clock_error_ns: host.clock.error_ns,
         windows: count(windows),
         ..unknown(&host.name, HostRole::Server)
+    }
+}
+
+/// The host of the database, which those windows tell of in which it was used.
+fn database(host: &PlacedHost, windows: &[&Measurement]) -> HostStanding {
+    let cpus = host.cpus.parse::<CpuSet>().map_or(1, |cpus| cpus.len());
+    let used = windows.iter().filter_map(|window| window.database.as_ref());
+    let busy: Vec<f64> = used.map(|database| database.usage.busy_share(cpus)).collect();
+    HostStanding {
+        clock_error_ns: host.clock.error_ns,
+        windows: count(busy.len()),
+        busy_share: median(&busy),
+        ..unknown(&host.name, HostRole::Database)
     }
 }
 

@@ -1,14 +1,16 @@
 //! Made-up loads of several hosts: which host is named, which is not, and whether a network is full.
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::database::DatabaseKind;
 use assay_model::evidence::{Evidence, HostApart, HostMeasure};
 use assay_model::fleet::ClockOffset;
 use assay_model::hosts::{Carried, HostLink, HostStanding};
-use assay_model::lab::{GeneratorHost, HostRole, ServerHost};
+use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::GeneratorShare;
-use assay_model::record::{NotRun, Record, Stage};
+use assay_model::record::{Database, DatabaseOrigin, DatabaseUsage, NotRun, Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 use assay_model::verdict::LimitedBy;
 
 use crate::testing::{judged, load_report, record};
@@ -18,7 +20,7 @@ const NAMES: [&str; 3] = ["box1", "box2", "box3"];
 /// A record of six rounds in which each host has so many times the throughput that is its due; it varies by some percent.
 fn loaded_from(speeds: &[f64]) -> Record {
     let mut record = record(&[("a", &[8000.0; 6]), ("b", &[4000.0; 6])]);
-    record.server_host = Some(ServerHost { name: "box0".to_owned(), ..ServerHost::default() });
+    record.server_host = Some(PlacedHost { name: "box0".to_owned(), ..PlacedHost::default() });
     record.generator_hosts = NAMES[..speeds.len()]
         .iter()
         .map(|name| GeneratorHost { name: (*name).to_owned(), ..GeneratorHost::default() })
@@ -86,6 +88,29 @@ fn the_slow_one_of_three_is_named_and_no_other() {
     assert_eq!((name.as_str(), other, *measure, *windows), ("box2", &None, HostMeasure::Throughput, 12));
     assert!((*low_ratio..*high_ratio).contains(ratio) && (0.78..0.82).contains(ratio), "{found:?}");
     assert!(host(&record, "box2").is_odd() && !host(&record, "box1").is_odd());
+}
+
+#[test]
+fn the_host_of_a_database_is_as_busy_as_its_cpus_in_the_windows_that_needed_it() {
+    let mut record = record(&[("a", &[8000.0; 2]), ("b", &[4000.0; 2])]);
+    let host = PlacedHost { name: "box9".to_owned(), cpus: "0-3".to_owned(), ..PlacedHost::default() };
+    record.database = Some(Database {
+        kind: DatabaseKind::Postgresql,
+        origin: DatabaseOrigin::Private,
+        version: None,
+        settings: Vec::new(),
+        cpus: Some(host.cpus.clone()),
+        host: Some(host),
+        beside_generator: false,
+        not_run: None,
+    });
+    let wall_ns = Nanos::from_millis(200);
+    let usage = Usage { wall_ns, user_ns: Nanos(wall_ns.0 * 3), ..Usage::default() };
+    record.rounds[1].runs[0].cells[0].database = Some(DatabaseUsage { usage, beside_generator: false });
+    let verdict = judged(&record);
+    let [told] = verdict.hosts.as_slice() else { panic!("{:?}", verdict.hosts) };
+    assert_eq!((told.name.as_str(), told.role, told.windows), ("box9", HostRole::Database, 1));
+    assert!(told.busy_share.is_some_and(|share| (share - 0.75).abs() < 1e-9), "{told:?}");
 }
 
 #[test]

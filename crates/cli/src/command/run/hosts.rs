@@ -9,69 +9,91 @@ use crate::args::RunArguments;
 use crate::command::from;
 use crate::failure::Failure;
 
-/// Where servers are to live and load is to come from.
-pub(super) struct Placed {
-    /// The CPUs of both on this host.
-    pub(super) isolation: Isolation,
-    /// The host of the servers; absent for this one without an agent.
+/// The hosts of a run, where they are others, or this one by an agent.
+#[derive(Default)]
+pub(super) struct Hosts {
+    /// That of the servers; absent for this one without an agent.
     pub(super) server: Option<LabHost>,
-    /// The hosts of the load; none for this one without an agent.
+    /// That of the database; absent where the lab has none.
+    pub(super) database: Option<LabHost>,
+    /// Those of the load; none for this one without an agent.
     pub(super) generators: Vec<LabHost>,
 }
 
-/// The hosts that the arguments name, or that have the roles; `isolation` where all stays here.
-pub(super) fn place(arguments: &RunArguments, isolation: Isolation) -> Result<Placed, Failure> {
-    let here = |isolation| Placed { isolation, server: None, generators: Vec::new() };
-    let Some(file) = arguments.lab.as_deref() else { return Ok(here(isolation)) };
+/// The hosts that the arguments name, or that have the roles.
+pub(super) fn hosts(arguments: &RunArguments) -> Result<Hosts, Failure> {
+    let Some(file) = arguments.lab.as_deref() else { return Ok(Hosts::default()) };
     let lab = read_lab(file)?;
     let generators = from::generators(file, &lab, &arguments.from)?;
-    let server =
-        choose(&lab, arguments.server.as_deref()).map_err(|problem| from::in_file(file, &problem))?;
-    if server.transport == Transport::Local && generators.is_empty() {
-        return Ok(here(isolation));
-    }
-    if server.address.is_none() {
-        let problem = format!("{} has no address for the load; write `address`", server.name);
-        return Err(from::in_file(file, &problem));
-    }
-    let isolation = alone(server, &generators, arguments.server_cpus.is_some())?;
-    Ok(Placed { isolation, server: Some(server.clone()), generators })
+    let is_all_else_here = generators.is_empty();
+    let chosen = || {
+        let database = database(&lab)?.cloned();
+        let server = server(&lab, arguments.server.as_deref(), is_all_else_here && database.is_some())?;
+        let away = server.filter(|host| !(host.transport == Transport::Local && is_all_else_here)).cloned();
+        match &away {
+            Some(server) if server.address.is_none() => {
+                Err(format!("{} has no address for the load; write `address`", server.name))
+            }
+            _ => Ok((away, database)),
+        }
+    };
+    let (server, database) = chosen().map_err(|problem: String| from::in_file(file, &problem))?;
+    Ok(Hosts { server, database, generators })
 }
 
-fn choose<'l>(lab: &'l Lab, named: Option<&str>) -> Result<&'l LabHost, String> {
+/// The host of the servers: the one that is named, or has the role; absent for this one where it need not be named.
+fn server<'l>(lab: &'l Lab, named: Option<&str>, may_be_this: bool) -> Result<Option<&'l LabHost>, String> {
     if let Some(name) = named {
-        return from::host(lab, name);
+        return from::host(lab, name).map(Some);
     }
-    let mut servers = lab.hosts.iter().filter(|host| host.roles.contains(&HostRole::Server));
-    match (servers.next(), servers.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(format!(
+    match only(lab, HostRole::Server) {
+        Ok(None) if !may_be_this => Err(format!(
             "none of its hosts has the role server; say which with --server: {}",
             from::names(lab)
         )),
-        (Some(one), Some(other)) => {
-            Err(format!("{} and {} have the role server; say which with --server", one.name, other.name))
-        }
+        Ok(host) => Ok(host),
+        Err(both) => Err(format!("{both}; say which with --server")),
     }
 }
 
-/// The generator, or whoever leads those of other hosts, has this machine to itself.
-fn alone(server: &LabHost, generators: &[LabHost], are_cpus_given: bool) -> Result<Isolation, Failure> {
-    if are_cpus_given {
-        return Err(Failure::usage(format_args!(
-            "--server-cpus divides this machine, and servers run on {}; write `cpus` in its lab file",
-            server.name
-        )));
+/// The host of the database.
+fn database(lab: &Lab) -> Result<Option<&LabHost>, String> {
+    only(lab, HostRole::Database)
+        .map_err(|both| format!("{both}; a run has one database, so leave it to one of them"))
+}
+
+/// The host that has a role, if one has; that two have it.
+fn only(lab: &Lab, role: HostRole) -> Result<Option<&LabHost>, String> {
+    let mut having = lab.hosts.iter().filter(|host| host.roles.contains(&role));
+    match (having.next(), having.next()) {
+        (Some(one), Some(other)) => {
+            Err(format!("{} and {} have the role {}", one.name, other.name, role.name()))
+        }
+        (only, _) => Ok(only),
     }
-    let generator = cpuset::allowed();
-    let address = server.address.map(|address| address.to_string()).unwrap_or_default();
-    let names: Vec<&str> = generators.iter().map(|host| host.name.as_str()).collect();
-    let load = match names.is_empty() {
-        true => format!("load from the CPUs {generator} of this one"),
-        false => format!("load from the hosts {}", names.join(", ")),
-    };
-    let statement = format!("servers on the host {} at {address}; {load}", server.name);
-    Ok(Isolation { server: CpuSet::new(), generator, separation: Separation::Cores, statement })
+}
+
+impl Hosts {
+    /// The CPUs of servers and generator on this host, which are `here` where all stays here. The generator, or whoever leads those of
+    /// other hosts, has this machine to itself.
+    pub(super) fn isolation(&self, arguments: &RunArguments, here: Isolation) -> Result<Isolation, Failure> {
+        let Some(server) = &self.server else { return Ok(here) };
+        if arguments.server_cpus.is_some() {
+            return Err(Failure::usage(format_args!(
+                "--server-cpus divides this machine, and servers run on {}; write `cpus` in its lab file",
+                server.name
+            )));
+        }
+        let generator = cpuset::allowed();
+        let address = server.address.map(|address| address.to_string()).unwrap_or_default();
+        let names: Vec<&str> = self.generators.iter().map(|host| host.name.as_str()).collect();
+        let load = match names.is_empty() {
+            true => format!("load from the CPUs {generator} of this one"),
+            false => format!("load from the hosts {}", names.join(", ")),
+        };
+        let statement = format!("servers on the host {} at {address}; {load}", server.name);
+        Ok(Isolation { server: CpuSet::new(), generator, separation: Separation::Cores, statement })
+    }
 }
 
 #[cfg(test)]
@@ -91,11 +113,17 @@ mod tests {
             lab(&[host("a", "\"server\""), host("b", "\"server\"")]),
             lab(&[host("a", "")]),
         );
-        let name = |lab: &Lab, named| choose(lab, named).map(|host| host.name.clone());
+        let name = |lab: &Lab, named| {
+            server(lab, named, false).map(|host| host.map(|host| host.name.clone()).unwrap_or_default())
+        };
         assert_eq!(name(&one, None), Ok("b".to_owned()));
         assert_eq!(name(&one, Some("a")), Ok("a".to_owned()));
         assert!(name(&one, Some("c")).is_err_and(|problem| problem.ends_with("known are a, b")));
         assert!(name(&two, None).is_err_and(|problem| problem.starts_with("a and b have the role")));
         assert!(name(&none, None).is_err_and(|problem| problem.starts_with("none of its hosts")));
+        assert_eq!(server(&none, None, true), Ok(None), "only the database is elsewhere");
+        let databases = lab(&[host("a", "\"database\""), host("b", "\"database\"")]);
+        let problem = database(&databases).expect_err("two");
+        assert!(problem.starts_with("a and b have the role database; a run has one database"), "{problem}");
     }
 }

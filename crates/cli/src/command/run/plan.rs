@@ -23,7 +23,8 @@ use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
 use super::database::private;
-use super::{hosts, networks};
+use super::hosts::{self, Hosts};
+use super::networks;
 use crate::args::{HttpName, Rounds, RunArguments};
 use crate::command::list;
 use crate::embedded;
@@ -89,17 +90,17 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         let typed = || (Some(command.to_owned()), PathBuf::new());
         workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
     }
-    let (isolation, database, upstream) = places(arguments, &catalogue, &subjects, &workloads)?;
-    let placed = hosts::place(arguments, isolation)?;
+    let hosts = hosts::hosts(arguments)?;
+    let (isolation, database, upstream) = places(arguments, &catalogue, &subjects, &workloads, &hosts)?;
     let plan = RunPlan {
         experiment,
         workloads,
         subjects,
-        isolation: placed.isolation,
+        isolation: hosts.isolation(arguments, isolation)?,
         database,
         upstream,
-        server_host: placed.server,
-        generator_hosts: placed.generators,
+        server_host: hosts.server,
+        generator_hosts: hosts.generators,
         link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command: own_command(),
@@ -462,13 +463,18 @@ fn places(
     catalogue: &Catalogue,
     subjects: &[Subject],
     workloads: &[Workload],
+    hosts: &Hosts,
 ) -> Result<(Isolation, Option<Source>, Option<Upstream>), Failure> {
     let isolation = isolation(arguments, &running::cpus_of(subjects))?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
     let given = arguments.database.given()?;
     let needed = database_of(pairs)?;
-    let given = given.filter(|_| needed == Some(DatabaseKind::Postgresql));
-    let given = given.map(|url| Source::beside(url, subjects)).transpose()?;
+    let is_postgresql = needed == Some(DatabaseKind::Postgresql);
+    let given = match (given.filter(|_| is_postgresql), hosts.database.as_ref().filter(|_| is_postgresql)) {
+        (Some(url), _) => Some(Source::beside(url, subjects)?),
+        (None, Some(host)) => Some(Source::elsewhere(host.clone(), &program().version, subjects)?),
+        (None, None) => None,
+    };
     let own = needed.filter(|_| given.is_none());
     let behind = limits(catalogue).into_iter().find(|_| subjects.iter().any(Subject::is_proxy));
     let names = [own.map(|_| "the database"), behind.as_ref().map(|_| "the upstream")];

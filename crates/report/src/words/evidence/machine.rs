@@ -56,13 +56,18 @@ pub(super) fn quota(cpus: f64, held: Option<&HeldBack>) -> String {
     )
 }
 
-pub(super) fn database(cpus: Option<&str>, beside_generator: bool) -> String {
-    match cpus {
-        None => "the database is the user's own: what it used, and what used it, is not known".to_owned(),
-        Some(cpus) if beside_generator => {
+pub(super) fn database(cpus: Option<&str>, host: Option<&str>, beside_generator: bool) -> String {
+    match (cpus, host) {
+        (None, _) => {
+            "the database is the user's own: what it used, and what used it, is not known".to_owned()
+        }
+        (Some(cpus), Some(host)) => {
+            format!("the database ran on {host} with its CPUs {cpus}, so latencies include the way there")
+        }
+        (Some(cpus), None) if beside_generator => {
             format!("the database shared CPUs {cpus} with the generator, so latencies include waiting for it")
         }
-        Some(cpus) => format!("the database had CPUs {cpus} for itself"),
+        (Some(cpus), None) => format!("the database had CPUs {cpus} for itself"),
     }
 }
 

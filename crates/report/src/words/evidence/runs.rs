@@ -159,6 +159,7 @@ fn property(name: &str) -> String {
         "build" => "assay's build",
         "server_cpus" => "server CPUs",
         "server_host" => "host of the servers",
+        "database_host" => "host of the database",
         "generator_hosts" => "hosts of the load",
         "generator_cpus" => "generator CPUs",
         "window_s" => "seconds of a window",
