@@ -24,9 +24,9 @@ pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 /// One of the short windows in which the servers of a round take turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// The number of the rotation over all servers, from 0.
+    /// The number of the rotation over all servers, from 0. A turn from which others took too much is repeated at once: both have this number.
     pub rotation: u32,
-    /// Its place in the rotation, from 0.
+    /// Its place in the rotation, from 0; that of a repeated one is that of both.
     pub place: u32,
     /// When it began, after the start of the whole run.
     pub offset_ns: Nanos,

@@ -18,6 +18,10 @@ use crate::generator::Generator;
 use crate::log;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
+/// Length of the slice in which system calls are counted, in seconds, where windows are not shorter: thousands of answers, or of a slow
+/// server a few dozen.
+const COUNTING_S: f64 = 0.1;
+
 impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
@@ -143,10 +147,10 @@ impl ServerRun<'_> {
 
     /// Length of the slice in which system calls are counted, in seconds: where windows are shorter, as long as those.
     fn counting_s(&self) -> f64 {
-        WARMUP_SLICE_S.min(self.plan.experiment.window_s)
+        COUNTING_S.min(self.plan.experiment.window_s)
     }
 
-    /// One slice more for what must not be counted inside a window: a counted system call takes longer.
+    /// One more slice for what must not be counted inside a window: a counted system call takes longer.
     fn counted(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Option<NotRun>> {
         let length = Nanos::from_secs_f64(self.counting_s());
         let counters = Counters::start(&self.plan.isolation.server);
@@ -157,8 +161,8 @@ impl ServerRun<'_> {
 
 /// Load of a first life's warm-up.
 pub(super) fn given(warmup: &Warmup) -> Duration {
-    let slices = warmup.per_second.len() + usize::from(warmup.counted.is_some());
-    Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+    let counting_s = warmup.counted.as_ref().map_or(0.0, |_| COUNTING_S);
+    Duration::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s)
 }
 
 /// What of it a later life does not get.
@@ -175,6 +179,6 @@ mod tests {
         let (workload, counted) = ("hello".to_owned(), Some(Counted::default()));
         let per_second = vec![50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0];
         let warmup = Warmup { workload, per_second, settled: true, counted };
-        assert_eq!(spared(&warmup), Duration::from_millis(5 * 250));
+        assert_eq!(spared(&warmup), Duration::from_millis(4 * 250 + 100));
     }
 }
