@@ -91,8 +91,8 @@ pub(crate) fn database(facts: &Database) {
 
 /// What the network between hosts carries.
 pub(crate) fn host_link(link: &HostLink) {
-    let HostLink { hosts, round_trip_ns, carried, is_at_least, problem } = link;
-    info!(target: "design", ?round_trip_ns, ?carried, is_at_least, ?problem, "the network from the servers' host to {hosts:?}");
+    let HostLink { hosts, round_trip_ns, carried, is_at_least, to_server, problem } = link;
+    info!(target: "design", ?round_trip_ns, ?carried, is_at_least, ?to_server, ?problem, "the network from the servers' host to {hosts:?}");
 }
 
 /// A generator of another project was asked for.

@@ -30,12 +30,25 @@ pub struct HostLink {
     /// Whether a CPU of either side was busy all the time, so that the network carries as much at least.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_at_least: bool,
+    /// Large requests, in the other direction; absent where no request of the run has a body, and in records from before they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_server: Option<CarriedToServer>,
     /// Why it is not known, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Bytes of answers that came over a network.
+/// What the network carries to the servers' host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedToServer {
+    /// Large requests; each counts as one answer.
+    #[serde(flatten)]
+    pub carried: Carried,
+    /// Whether a CPU of either side was busy all the time, so that the network carries as much at least.
+    pub is_at_least: bool,
+}
+
+/// Bytes of answers, or of requests that were answered, that came over a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Carried {
     /// Bytes of TCP's streams in a second, heads included.
@@ -55,9 +68,14 @@ impl Carried {
 }
 
 impl HostLink {
-    /// Bytes on the wire in a second that it was shown to carry and not more; absent where that is not known.
+    /// Bytes on the wire in a second that it was shown to carry from the server and not more; absent where that is not known.
     pub fn capacity(&self) -> Option<f64> {
         self.carried.filter(|_| !self.is_at_least).map(|carried| carried.wire_bytes_per_second())
+    }
+
+    /// Bytes on the wire in a second that it was shown to carry to the server and not more; absent where that is not known.
+    pub fn capacity_to_server(&self) -> Option<f64> {
+        self.to_server.filter(|way| !way.is_at_least).map(|way| way.carried.wire_bytes_per_second())
     }
 }
 

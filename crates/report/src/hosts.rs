@@ -3,7 +3,7 @@
 use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
 use assay_model::host::HostFacts;
-use assay_model::hosts::{BesideHosts, HostLink, HostStanding};
+use assay_model::hosts::{BesideHosts, Carried, HostLink, HostStanding};
 use assay_model::lab::{HostRole, PlacedHost};
 use assay_model::record::Record;
 use assay_model::units::Nanos;
@@ -97,11 +97,15 @@ fn round_trip(clock: &ClockOffset) -> String {
     format::duration(clock.error_ns.0 as f64 * 2.0)
 }
 
-/// What a network carries, in the unit of networks.
+/// What a network carries from the server.
 fn carries(link: &HostLink) -> Option<String> {
-    let bits = link.carried?.wire_bytes_per_second() * 8.0;
-    let sign = if link.is_at_least { "≥ " } else { "" };
-    Some(format!("{sign}{}", format::bit_rate(bits)))
+    Some(rate(link.carried?, link.is_at_least))
+}
+
+/// What a network carries, in the unit of networks.
+fn rate(carried: Carried, is_at_least: bool) -> String {
+    let sign = if is_at_least { "≥ " } else { "" };
+    format!("{sign}{}", format::bit_rate(carried.wire_bytes_per_second() * 8.0))
 }
 
 fn began(ns: i64) -> String {
@@ -134,7 +138,7 @@ pub(crate) fn machine_in_words(machine: &HostFacts) -> String {
 pub(crate) fn footnotes(record: &Record, verdict: &Verdict) -> Vec<String> {
     let hosts = hosts(record, verdict);
     let mut notes: Vec<String> = hosts.iter().flat_map(of_host).collect();
-    notes.extend(record.host_links.iter().filter_map(|link| of_link(record, link)));
+    notes.extend(record.host_links.iter().flat_map(|link| of_link(record, link)));
     notes
 }
 
@@ -177,25 +181,32 @@ pub(crate) fn measured(measure: HostMeasure) -> &'static str {
     }
 }
 
-/// What a network carries to several hosts at once, or to the one without a line, and why something is not known.
-fn of_link(record: &Record, link: &HostLink) -> Option<String> {
+/// What a network carries that has no place in the table: to several hosts at once, to the one without a line, or to the server; and why
+/// something is not known.
+fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
     let server = record.server_host.as_ref().map_or("the servers", |host| host.name.as_str());
-    let to = match link.hosts.as_slice() {
+    let hosts = match link.hosts.as_slice() {
         [] => "this host".to_owned(),
         hosts => hosts.join(" and "),
     };
+    let mut notes = Vec::new();
     if let Some(problem) = &link.problem {
-        return Some(format!("what the network carries from {server} to {to} is not known: {problem}"));
+        notes.push(format!("what the network carries between {server} and {hosts} is not known: {problem}"));
     }
-    let is_told = link.hosts.len() == 1;
-    let carries = carries(link).filter(|_| !is_told)?;
     let together = if link.hosts.len() > 1 { " together" } else { "" };
-    let because = if link.is_at_least { "; a CPU was the limit there" } else { "" };
-    let round_trip = link
-        .round_trip_ns
-        .map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)))
-        .unwrap_or_default();
-    Some(format!("the network carries {carries} from {server} to {to}{together}{because}{round_trip}"))
+    let because = |is_at_least| if is_at_least { "; a CPU was the limit there" } else { "" };
+    let is_in_the_table = link.hosts.len() == 1;
+    if let Some(carries) = carries(link).filter(|_| !is_in_the_table) {
+        let trip = link.round_trip_ns.map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)));
+        let (because, trip) = (because(link.is_at_least), trip.unwrap_or_default());
+        notes
+            .push(format!("the network carries {carries} from {server} to {hosts}{together}{because}{trip}"));
+    }
+    if let Some(way) = &link.to_server {
+        let (carries, because) = (rate(way.carried, way.is_at_least), because(way.is_at_least));
+        notes.push(format!("the network carries {carries} from {hosts}{together} to {server}{because}"));
+    }
+    notes
 }
 
 /// The hosts as a Markdown table; nothing where all was on one.

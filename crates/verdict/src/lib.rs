@@ -69,7 +69,6 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 use ageing::Slow;
 pub use ageing::needs_long_look;
 pub use ending::{Ending, ending, ending_of_load};
-pub use hosts::received;
 pub use sample::offered_rate;
 pub use settling::{Settling, settling};
 use tables::Tables;

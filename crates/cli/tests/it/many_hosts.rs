@@ -96,7 +96,21 @@ fn the_books_of_three_hosts_with_clocks_of_their_own_are_the_servers() {
     assert!(server.said.contains("served 900 "), "{}", server.said);
 }
 
-/// The server counts the rows of a table before it listens, and goes on asking for their sum.
+/// A server that counts the rows of a table before it listens, and goes on asking for their sum.
+fn asks_a_database(lab: &Lab) {
+    let asks = "name = \"hello\"\nabout = \"\"\ndatabase = \"postgresql\"\n[[request]]\npath = \"/\"\n\
+                expect = { status = 200, body = \"hello\" }\n";
+    lab.write("workloads/hello.toml", asks);
+    let ask = |what: &str| format!("psql \"$DATABASE_URL\" -Atc \"SELECT {what} FROM world\"");
+    let script = format!(
+        "{} && {{ while {}; do :; done > /dev/null & }} && \
+         exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"",
+        ask("count(*)"),
+        ask("sum(randomnumber)")
+    );
+    lab.contender("one", "server", &format!("[run]\ncommand = [\"sh\", \"-c\", '{script}']"));
+}
+
 #[test]
 fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
     if !has("psql") {
@@ -111,17 +125,7 @@ fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
         )
     };
     lab.write("lab.toml", &(host("server", 1) + &host("database", 2)));
-    let asks = "name = \"hello\"\nabout = \"\"\ndatabase = \"postgresql\"\n[[request]]\npath = \"/\"\n\
-                expect = { status = 200, body = \"hello\" }\n";
-    lab.write("workloads/hello.toml", asks);
-    let ask = |what: &str| format!("psql \"$DATABASE_URL\" -Atc \"SELECT {what} FROM world\"");
-    let script = format!(
-        "{} && {{ while {}; do :; done > /dev/null & }} && \
-         exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"",
-        ask("count(*)"),
-        ask("sum(randomnumber)")
-    );
-    lab.contender("one", "server", &format!("[run]\ncommand = [\"sh\", \"-c\", '{script}']"));
+    asks_a_database(&lab);
     let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 2";
     let run = lab.command(&words.split(' ').collect::<Vec<_>>());
     assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
@@ -154,8 +158,12 @@ fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
 
 /// A span that nobody chose; a test that fails says it.
 fn some_time(most: Duration) -> Duration {
-    let chance = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
-    most.mul_f64(chance)
+    most.mul_f64(chance())
+}
+
+/// Between 0 and 1.
+fn chance() -> f64 {
+    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
 
 /// A process of the lab whose command begins with this program.
@@ -163,6 +171,43 @@ fn process(lab: &Lab, program: &str) -> Option<Pid> {
     let begin = format!(": {program} ");
     let line = lab.processes().into_iter().find(|line| line.contains(&begin))?;
     Pid::from_raw(line.split(':').next()?.parse().ok()?)
+}
+
+/// Somebody of a run over three hosts: the one that leads, an agent, a supervisor, the database, a server, a generator, a transport.
+#[test]
+fn whoever_of_a_run_is_killed_at_any_moment_leaves_nothing_anywhere() {
+    if !has("psql") {
+        return;
+    }
+    let lab = Lab::new();
+    let host = |role: &str| {
+        let address = if role == "generator" { "" } else { "address = \"127.0.0.1\"\n" };
+        format!(
+            "[[host]]\nname = \"{role}\"\ntransport = \"command\"\ncommand = [\"env\"]\nroles = [\"{role}\"]\n{address}\n"
+        )
+    };
+    lab.write("lab.toml", &["server", "database", "generator"].map(host).concat());
+    asks_a_database(&lab);
+    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 40";
+    for _ in 0..3 {
+        let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
+        let after = some_time(Duration::from_secs(6));
+        std::thread::sleep(after);
+        eventually("it has begun", || !lab.processes().is_empty());
+        let processes = lab.processes();
+        let killed = &processes[(chance() * processes.len() as f64) as usize % processes.len()];
+        let pid =
+            killed.split(':').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?)).expect("a process");
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::KILL);
+        std::thread::sleep(some_time(Duration::from_secs(1)));
+        run.signal(Signal::INT);
+        run.signal(Signal::INT);
+        run.end();
+        let said = format!("killed after {after:?}: {killed}; of {processes:#?}; {}", run.said);
+        eventually(&format!("nobody is left, {said}"), || lab.processes().is_empty());
+        eventually(&format!("nothing is left, {said}"), || listing(&lab.path("tmp")).is_empty());
+    }
 }
 
 /// A load of ten minutes over transports of this program, one of which is killed at some moment: before its agent is there, while clocks are

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::experiment::Span;
-use assay_model::hosts::HostLink;
+use assay_model::hosts::{Carried, CarriedToServer, HostLink};
 use assay_model::lab::LabHost;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::protocol::Protocol;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind, Workload};
-use assay_verdict::{SERVER_SATURATED, Times, received};
+use assay_verdict::{SERVER_SATURATED, Times};
 
 use super::Runner;
 use super::event::Event;
@@ -22,8 +22,9 @@ use crate::hosts::away::{Away, Job, Surroundings};
 use crate::log;
 use crate::supervisor::SupervisorOptions;
 
-/// Bytes of an answer when the capacity is measured: so many that heads, requests and acknowledgements take no part of it.
-const LARGE: u64 = 1 << 20;
+/// Bytes of an answer, or of a request, when the capacity is measured: so many that heads take no part of it, few enough that some come
+/// whole over a slow network, and enough to fill a fast one. A network carries no less than either shows.
+const SIZES: [u64; 2] = [64 << 10, 1 << 20];
 /// Connections of each host then: enough to fill a long way with the kernel's usual buffers.
 const CONNECTIONS: u32 = 8;
 /// Load before a window, until TCP has found its pace, and the window, in seconds.
@@ -115,7 +116,7 @@ impl Look<'_, '_> {
                 _ => None,
             };
             let link = HostLink { hosts: names, round_trip_ns, ..HostLink::default() };
-            self.capacity(hosts, link)
+            self.capacities(hosts, link)
         });
         let links = links.collect();
         self.server.job.stop();
@@ -124,7 +125,11 @@ impl Look<'_, '_> {
 
     /// The shortest time of a small answer on each host by its name, with one request in flight there; of this host without a name.
     fn round_trips(&self, hosts: &[LabHost]) -> Result<Vec<(String, Nanos)>, String> {
-        let report = self.load(hosts, "/hello", u32::try_from(hosts.len().max(1)).unwrap_or(u32::MAX))?;
+        let report = self.load(
+            hosts,
+            RequestKind::get("/hello"),
+            u32::try_from(hosts.len().max(1)).unwrap_or(u32::MAX),
+        )?;
         let shortest = |report: &LoadReport| Times::of(&report.latency).ok()?.service.min().map(Nanos);
         if hosts.is_empty() {
             return Ok(shortest(&report).map(|trip| (String::new(), trip)).into_iter().collect());
@@ -134,30 +139,61 @@ impl Look<'_, '_> {
         Ok(of.collect())
     }
 
-    /// What comes to these hosts at once of large answers.
-    fn capacity(&self, hosts: &[LabHost], link: HostLink) -> HostLink {
-        let watched = self.server.job.watch();
-        let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
-        match self.load(hosts, &format!("/bytes/{LARGE}"), connections) {
+    /// What comes to these hosts at once of large answers, and from them of large requests where the run sends bodies.
+    fn capacities(&self, hosts: &[LabHost], link: HostLink) -> HostLink {
+        let link = match self.capacity(hosts, |bytes| RequestKind::get(&format!("/bytes/{bytes}"))) {
+            Ok((carried, is_at_least)) => HostLink { carried: Some(carried), is_at_least, ..link },
+            Err(problem) => return HostLink { problem: Some(problem), ..link },
+        };
+        let mut requests = self.runner.plan.workloads.iter().flat_map(|workload| &workload.requests);
+        if !requests.any(|request| request.body.is_some()) {
+            return link;
+        }
+        let upload = |bytes| {
+            let body = Some(format!("${{letters:{bytes}}}"));
+            RequestKind { method: "POST".to_owned(), body, ..RequestKind::get("/upload") }
+        };
+        match self.capacity(hosts, upload) {
+            Ok((carried, is_at_least)) => {
+                HostLink { to_server: Some(CarriedToServer { carried, is_at_least }), ..link }
+            }
             Err(problem) => HostLink { problem: Some(problem), ..link },
-            Ok(report) if report.window.ok == 0 => {
-                let problem = "no large answer came within the window".to_owned();
-                HostLink { problem: Some(problem), ..link }
-            }
-            Ok(report) => {
-                let used = watched.and_then(|watched| watched.finish()).map(|usage| usage.cpu_ns());
-                let server = self.server.busy_share(used, &report);
-                let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
-                let is_at_least = busiest >= SERVER_SATURATED;
-                HostLink { carried: Some(received(&report)), is_at_least, ..link }
-            }
         }
     }
 
+    /// The most that is carried of large requests, or of large answers, and whether a CPU was busy all the time meanwhile.
+    fn capacity(
+        &self,
+        hosts: &[LabHost],
+        request: impl Fn(u64) -> RequestKind,
+    ) -> Result<(Carried, bool), String> {
+        let mut most: Option<(Carried, bool)> = None;
+        for bytes in SIZES {
+            let (answers_per_second, is_at_least) = self.answered(hosts, request(bytes))?;
+            let carried = Carried { bytes_per_second: answers_per_second * bytes as f64, answers_per_second };
+            if most.is_none_or(|(most, _)| carried.bytes_per_second > most.bytes_per_second) {
+                most = Some((carried, is_at_least));
+            }
+        }
+        let something = most.filter(|(carried, _)| carried.answers_per_second > 0.0);
+        something.ok_or_else(|| "nothing large came through within the window".to_owned())
+    }
+
+    /// Answers that these hosts get at once in a second, and whether a CPU was busy all the time.
+    fn answered(&self, hosts: &[LabHost], request: RequestKind) -> Result<(f64, bool), String> {
+        let watched = self.server.job.watch();
+        let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
+        let report = self.load(hosts, request, connections)?;
+        let used = watched.and_then(|watched| watched.finish()).map(|usage| usage.cpu_ns());
+        let server = self.server.busy_share(used, &report);
+        let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
+        Ok((report.window_ns.rate_of(report.window.ok), busiest >= SERVER_SATURATED))
+    }
+
     /// A closed loop from these hosts, or from this one where there are none.
-    fn load(&self, hosts: &[LabHost], path: &str, connections: u32) -> Result<LoadReport, String> {
+    fn load(&self, hosts: &[LabHost], request: RequestKind, connections: u32) -> Result<LoadReport, String> {
         let Runner { plan, stop, link, work, .. } = self.runner;
-        let workload = asking(work, path)?;
+        let workload = asking(work, request)?;
         let hosts = Hosts::write(hosts, work).map_err(|error| error.to_string())?;
         let order = LoadOrder {
             url: &self.server.url,
@@ -185,10 +221,10 @@ impl Look<'_, '_> {
     }
 }
 
-/// The file with a workload of one GET.
-fn asking(work: &Path, path: &str) -> Result<PathBuf, String> {
+/// The file with a workload of one request.
+fn asking(work: &Path, request: RequestKind) -> Result<PathBuf, String> {
     let expect = Expect { status: Some(200), ..Expect::default() };
-    let request = RequestKind { expect, ..RequestKind::get(path) };
+    let request = RequestKind { expect, ..request };
     let workload = Workload { name: "network".to_owned(), requests: vec![request], ..Workload::default() };
     let file = work.join("network.json");
     write_workload(&file, &workload).map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
-use assay_model::hosts::{BesideHosts, Carried, HostLink, HostStanding};
+use assay_model::hosts::{BesideHosts, Carried, CarriedToServer, HostLink, HostStanding};
 use assay_model::interval::Interval;
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::record::Record;
@@ -31,6 +31,7 @@ pub(crate) fn on_hosts((mut record, mut verdict): (Record, Verdict)) -> (Record,
         round_trip_ns: (hosts.len() == 1).then_some(Nanos::from_micros(84)),
         carried: Some(carried(of)),
         is_at_least,
+        to_server: (hosts == ["box2"]).then(|| CarriedToServer { carried: carried(55e6), is_at_least: true }),
         problem: None,
     };
     record.host_links = vec![

@@ -7,39 +7,71 @@ use assay_model::record::{Measurement, Record};
 
 use crate::median;
 
-/// How full the fullest network of known capacity was in these windows: the median over them.
+/// How full the fullest network of known capacity was in these windows, in the direction in which it was fuller: the median over them.
 pub(crate) fn full_network(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
     let server = &record.server_host.as_ref()?.name;
-    let shares = record.host_links.iter().filter_map(|link| {
-        let capacity = link.capacity().filter(|capacity| *capacity > 0.0)?;
-        let of = |window: &&Measurement| Some(carried(window, link)?.wire_bytes_per_second() / capacity);
-        let share = median(&windows.iter().filter_map(of).collect::<Vec<_>>())?;
-        let to = if link.hosts.is_empty() { "this host".to_owned() } else { link.hosts.join(" and ") };
-        Some((share, format!("the network from {server} to {to}")))
-    });
-    let (share, link) = shares.max_by(|one, other| one.0.total_cmp(&other.0))?;
-    Some(Busiest::Link { link, share: share.min(1.0), from_server: true })
+    let fullest = record
+        .host_links
+        .iter()
+        .flat_map(|link| WAYS.iter().filter_map(move |way| Some((way.share(link, windows)?, link, way))))
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    let (share, link, way) = fullest?;
+    let hosts = if link.hosts.is_empty() { "this host".to_owned() } else { link.hosts.join(" and ") };
+    let link = format!("the network between {server} and {hosts}");
+    Some(Busiest::Link { link, share: share.min(1.0), from_server: way.is_from_server })
 }
 
-/// What went to the hosts of a link in a window.
-fn carried(window: &Measurement, link: &HostLink) -> Option<Carried> {
-    if window.load.generators.is_empty() {
-        return link.hosts.is_empty().then(|| received(&window.load));
+/// One direction of a network.
+struct Way {
+    is_from_server: bool,
+    /// What it carries, in bytes on the wire in a second.
+    capacity: fn(&HostLink) -> Option<f64>,
+    /// What went that way in a window.
+    went: fn(&LoadReport) -> Carried,
+}
+
+const WAYS: [Way; 2] = [
+    Way { is_from_server: true, capacity: HostLink::capacity, went: received },
+    Way { is_from_server: false, capacity: HostLink::capacity_to_server, went: sent },
+];
+
+impl Way {
+    /// How full it was in these windows.
+    fn share(&self, link: &HostLink, windows: &[&Measurement]) -> Option<f64> {
+        let capacity = (self.capacity)(link).filter(|capacity| *capacity > 0.0)?;
+        let of = |window: &&Measurement| Some(self.carried(window, link)?.wire_bytes_per_second() / capacity);
+        median(&windows.iter().filter_map(of).collect::<Vec<_>>())
     }
-    let of = |host: &String| {
-        let share = window.load.generators.iter().find(|share| share.name == *host)?;
-        share.report.as_deref().map(received)
-    };
-    let parts: Vec<Carried> = link.hosts.iter().map(of).collect::<Option<_>>()?;
-    parts.into_iter().reduce(|sum, part| Carried {
-        bytes_per_second: sum.bytes_per_second + part.bytes_per_second,
-        answers_per_second: sum.answers_per_second + part.answers_per_second,
-    })
+
+    /// What went over a link in a window.
+    fn carried(&self, window: &Measurement, link: &HostLink) -> Option<Carried> {
+        if window.load.generators.is_empty() {
+            return link.hosts.is_empty().then(|| (self.went)(&window.load));
+        }
+        let of = |host: &String| {
+            let share = window.load.generators.iter().find(|share| share.name == *host)?;
+            share.report.as_deref().map(self.went)
+        };
+        let parts: Vec<Carried> = link.hosts.iter().map(of).collect::<Option<_>>()?;
+        parts.into_iter().reduce(|sum, part| Carried {
+            bytes_per_second: sum.bytes_per_second + part.bytes_per_second,
+            answers_per_second: sum.answers_per_second + part.answers_per_second,
+        })
+    }
 }
 
 /// What a generator received in a second of its window, by the bytes of its answers in all of its life.
-pub fn received(load: &LoadReport) -> Carried {
+fn received(load: &LoadReport) -> Carried {
+    went(load, load.books.received_bytes)
+}
+
+/// What a generator sent in a second of its window, by the bytes of its requests in all of its life.
+fn sent(load: &LoadReport) -> Carried {
+    went(load, load.books.sent_bytes)
+}
+
+fn went(load: &LoadReport, bytes: u64) -> Carried {
     let answers_per_second = load.window_ns.rate_of(load.window.ok);
-    let bytes = load.books.received_bytes as f64 / load.books.ok.max(1) as f64;
-    Carried { bytes_per_second: bytes * answers_per_second, answers_per_second }
+    let of_each = bytes as f64 / load.books.ok.max(1) as f64;
+    Carried { bytes_per_second: of_each * answers_per_second, answers_per_second }
 }

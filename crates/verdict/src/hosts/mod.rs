@@ -19,7 +19,6 @@ use assay_stats::Histogram;
 
 pub(crate) use beside::check;
 pub(crate) use link::full_network;
-pub use link::received;
 
 use super::median;
 use super::window::Evidence;

@@ -4,7 +4,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::database::DatabaseKind;
 use assay_model::evidence::{Evidence, HostApart, HostMeasure};
 use assay_model::fleet::ClockOffset;
-use assay_model::hosts::{Carried, HostLink, HostStanding};
+use assay_model::hosts::{Carried, CarriedToServer, HostLink, HostStanding};
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::GeneratorShare;
 use assay_model::record::{Database, DatabaseOrigin, DatabaseUsage, NotRun, Record, Stage};
@@ -168,7 +168,7 @@ fn what_a_host_did_is_told() {
 /// A network of known capacity alone can be full, and it says from where to where.
 #[test]
 fn a_full_network_between_hosts_is_the_limit() {
-    let limit = |share: f64, is_at_least: bool| {
+    let limit = |share: f64, is_at_least: bool, is_from_server: bool| {
         let mut record = loaded_from(&[1.0, 1.0]);
         let windows =
             record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells);
@@ -177,25 +177,31 @@ fn a_full_network_between_hosts_is_the_limit() {
             window.server.as_mut().expect("used").user_ns = Nanos::ZERO;
             window.machine.server_idle_share = 0.5;
             for own in window.load.generators.iter_mut().filter_map(|share| share.report.as_mut()) {
-                own.books.received_bytes = 1448 * own.books.ok;
+                let bytes = 1448 * own.books.ok;
+                let (large, small) = (&mut own.books.received_bytes, &mut own.books.sent_bytes);
+                let (large, small) = if is_from_server { (large, small) } else { (small, large) };
+                (*large, *small) = (bytes, bytes / 20);
             }
         }
         // What host 1 got of `a` in the least of its windows.
         let carried =
             Carried { bytes_per_second: 1448.0 * 4000.0 / share, answers_per_second: 4000.0 / share };
-        record.host_links = vec![HostLink {
-            hosts: vec!["box1".to_owned()],
-            carried: Some(carried),
-            is_at_least,
-            ..HostLink::default()
+        let (hosts, known) = (vec!["box1".to_owned()], HostLink::default());
+        record.host_links = vec![match is_from_server {
+            true => HostLink { hosts, carried: Some(carried), is_at_least, ..known },
+            false => HostLink { hosts, to_server: Some(CarriedToServer { carried, is_at_least }), ..known },
         }];
         let verdict = judged(&record);
         let standing =
             verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a");
         (standing.limited_by, format!("{:?}", standing.checks))
     };
-    let (by, because) = limit(0.97, false);
-    assert!(by == LimitedBy::Link && because.contains("the network from box0 to box1"), "{by:?} {because}");
-    assert_ne!(limit(0.8, false).0, LimitedBy::Link);
-    assert_ne!(limit(0.97, true).0, LimitedBy::Link);
+    for is_from_server in [true, false] {
+        let (by, because) = limit(0.97, false, is_from_server);
+        let way = format!("from_server: {is_from_server}");
+        assert!(by == LimitedBy::Link && because.contains("the network between box0 and box1"), "{because}");
+        assert!(because.contains(&way), "{because}");
+        assert_ne!(limit(0.8, false, is_from_server).0, LimitedBy::Link);
+        assert_ne!(limit(0.97, true, is_from_server).0, LimitedBy::Link);
+    }
 }
