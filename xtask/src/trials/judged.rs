@@ -4,6 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Call, CellVerdict, Verdict};
+use assay_stats::difference::paired_difference;
+use assay_stats::interval::geometric_mean_interval;
+use assay_stats::{Interval, StatsError};
+
+/// Confidence of what is said of two binaries.
+const CONFIDENCE: f64 = 0.95;
 
 /// A cell and two contenders in the order of their names.
 type Key = (String, String, String);
@@ -12,6 +18,7 @@ type Key = (String, String, String);
 #[derive(Debug, Default)]
 pub(super) struct Judged {
     pub(super) id: String,
+    seed: u64,
     /// The logarithm of the ratio of every pair of which something was said, first over second, and what was.
     pairs: BTreeMap<Key, (f64, Call)>,
     /// Where the run contradicts itself.
@@ -33,7 +40,7 @@ impl Judged {
             .map(|e| e.identity.name.as_str())
             .collect();
         let is_proper = |name: &String| !controls.contains(name.as_str());
-        let mut run = Self { id: record.id.clone(), ..Self::default() };
+        let mut run = Self { id: record.id.clone(), seed: record.seed, ..Self::default() };
         for cell in &verdict.cells {
             let pairs = cell.pairs.iter().filter(|pair| is_proper(&pair.faster) && is_proper(&pair.slower));
             for pair in pairs {
@@ -57,6 +64,32 @@ impl Judged {
     fn count(&self, of: impl Fn(Call) -> bool) -> usize {
         self.pairs.values().filter(|(_, call)| of(*call)).count()
     }
+
+    fn settled(&self) -> usize {
+        self.count(|call| call != Call::Tie)
+    }
+}
+
+/// What runs show beside those of another binary with the same seeds, with intervals over the pairs of runs.
+pub(super) fn beside<'r>(runs: &'r [Judged], others: &'r [Judged]) -> String {
+    let with_its_own = |run: &'r Judged| Some((run, others.iter().find(|other| other.seed == run.seed)?));
+    let pairs: Vec<(&Judged, &Judged)> = runs.iter().filter_map(with_its_own).collect();
+    let (first, second): (Vec<f64>, Vec<f64>) =
+        pairs.iter().map(|(run, other)| (run.settled() as f64, other.settled() as f64)).unzip();
+    let ratio = |(run, other): &(&Judged, &Judged)| Some(run.could_show? / other.could_show?);
+    let ratios: Vec<f64> = pairs.iter().filter_map(ratio).collect();
+    let more = paired_difference(&first, &second, CONFIDENCE);
+    let times = geometric_mean_interval(&ratios, CONFIDENCE);
+    let of = |interval: Result<Interval, StatsError>| match interval {
+        Ok(Interval { estimate, low, high, .. }) => format!("{estimate:.2} [{low:.2} … {high:.2}]"),
+        Err(_) => "not known, of so few runs,".to_owned(),
+    };
+    format!(
+        "Of {} seeds with both: the first binary settles {} pairs more than the other; a typical pair must differ by {} times as much.",
+        pairs.len(),
+        of(more),
+        of(times)
+    )
 }
 
 /// Where order or tiers of a table deny what a pair of it shows.
@@ -115,7 +148,7 @@ impl Together {
     }
 
     fn settled(&self, run: &Judged) -> f64 {
-        run.count(|call| call != Call::Tie) as f64 / self.means.len().max(1) as f64
+        run.settled() as f64 / self.means.len().max(1) as f64
     }
 
     /// A run as a row of the table.
@@ -195,6 +228,24 @@ mod tests {
     fn run(id: &str, pairs: &[(&str, &str, f64, Call)]) -> Judged {
         let pairs = pairs.iter().map(|(a, b, ratio, call)| (key(a, b), (ratio.ln(), *call)));
         Judged { id: id.to_owned(), pairs: pairs.collect(), ..Judged::default() }
+    }
+
+    #[test]
+    fn two_binaries_are_compared_by_runs_with_the_same_seeds() {
+        let with = |seed: u64, settled: bool, could_show: f64| {
+            let call = if settled { Call::Distinct } else { Call::Tie };
+            let pairs = [("a", "b", 1.5, call), ("b", "c", 1.5, Call::Distinct)];
+            Judged { seed, could_show: Some(could_show), ..run("one", &pairs) }
+        };
+        let first = [with(1, true, 0.1), with(2, true, 0.2), with(3, true, 0.3)];
+        let second = [with(2, false, 0.4), with(1, false, 0.2), with(9, true, 9.0)];
+        let told = beside(&first, &second);
+        assert!(
+            told.starts_with("Of 2 seeds with both: the first binary settles 1.00 [1.00 … 1.00] pairs"),
+            "{told}"
+        );
+        assert!(told.ends_with("must differ by 0.50 [0.50 … 0.50] times as much."), "{told}");
+        assert!(beside(&first[..1], &second).contains("not known, of so few runs, pairs more"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use assay_lab::store::Store;
 use assay_model::record::State;
 use clap::Args;
 
-use super::judged::{Judged, Together};
+use super::judged::{Judged, Together, beside};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -21,6 +21,10 @@ pub(crate) struct Options {
     /// The binary [default: target/release/assay]
     #[arg(long, value_name = "FILE")]
     assay: Option<PathBuf>,
+    /// Another binary, which runs with the same seeds in turn with the first; its runs are in FOLDER-beside, and what the two show is
+    /// compared in pairs
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
     /// Seed of the first run; the others count up from it [default: after those that are in the folder]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -53,37 +57,76 @@ pub(super) const TECHEMPOWER: Subject =
 
 pub(super) fn run(root: &Path, subject: &Subject, options: &Options) -> Result<(), Vec<String>> {
     let fault = |error: String| vec![format!("{}: {error}", subject.experiment)];
-    let folder =
-        options.folder.clone().unwrap_or_else(|| root.join("target/trials").join(subject.experiment));
-    let store = Store::new(&folder);
-    let first = options.seed.unwrap_or(1 + store.ids().len() as u64);
-    for seed in (first..).take(options.runs as usize) {
-        measure(root, subject, options, &folder, seed).map_err(fault)?;
+    let sides = sides(root, subject, options);
+    let first = options.seed.unwrap_or(1 + Store::new(&sides[0].folder).ids().len() as u64);
+    for (number, seed) in (first..).take(options.runs as usize).enumerate() {
+        for side in in_turn(&sides, number) {
+            measure(root, subject, options, side, seed).map_err(fault)?;
+        }
     }
-    let judged: Vec<Option<Judged>> =
-        store.ids().iter().map(|id| read(&store, id)).collect::<Result<_, _>>().map_err(fault)?;
-    let judged: Vec<Judged> = judged.into_iter().flatten().collect();
-    let together = Together::of(&judged, subject.plain);
+    let all: Vec<Vec<Judged>> =
+        sides.iter().map(|side| judged(&side.folder)).collect::<Result<_, _>>().map_err(fault)?;
+    let findings = all.iter().flat_map(|runs| tell(subject, runs)).collect::<Vec<_>>();
+    if let [runs, others] = all.as_slice() {
+        println!("\n{}", beside(runs, others));
+    }
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// A binary, and the folder of its runs.
+struct Side {
+    assay: PathBuf,
+    folder: PathBuf,
+}
+
+fn sides(root: &Path, subject: &Subject, options: &Options) -> Vec<Side> {
+    let assay = options.assay.clone().unwrap_or_else(|| root.join("target/release/assay"));
+    let usual = || root.join("target/trials").join(subject.experiment);
+    let folder = options.folder.clone().unwrap_or_else(usual);
+    let mut beside = folder.clone().into_os_string();
+    beside.push("-beside");
+    let other = options.beside.clone().map(|assay| Side { assay, folder: beside.into() });
+    [Side { assay, folder }].into_iter().chain(other).collect()
+}
+
+/// Who comes first alternates, so that neither always has the machine as the other left it.
+fn in_turn(sides: &[Side], number: usize) -> Vec<&Side> {
+    let mut order: Vec<&Side> = sides.iter().collect();
+    if !number.is_multiple_of(2) {
+        order.reverse();
+    }
+    order
+}
+
+/// The runs of a folder that tell something.
+fn judged(folder: &Path) -> Result<Vec<Judged>, String> {
+    let store = Store::new(folder);
+    let runs: Vec<Option<Judged>> =
+        store.ids().iter().map(|id| read(&store, id)).collect::<Result<_, _>>()?;
+    Ok(runs.into_iter().flatten().collect())
+}
+
+/// Prints the runs of one binary; returns what is not as it was promised.
+fn tell(subject: &Subject, runs: &[Judged]) -> Vec<String> {
+    let together = Together::of(runs, subject.plain);
     println!(
         "| run | shown | settled | missed ≥ {} | contradictions | could show | measured time | length |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|",
         subject.plain
     );
-    judged.iter().for_each(|run| println!("{}", together.row(run)));
-    println!("\n{}", together.summary(&judged));
-    let findings = together.findings(&judged, subject.least_runs, subject.least_settled);
-    if findings.is_empty() { Ok(()) } else { Err(findings) }
+    runs.iter().for_each(|run| println!("{}", together.row(run)));
+    println!("\n{}\n", together.summary(runs));
+    together.findings(runs, subject.least_runs, subject.least_settled)
 }
 
 fn measure(
     root: &Path,
     subject: &Subject,
     options: &Options,
-    folder: &Path,
+    Side { assay, folder }: &Side,
     seed: u64,
 ) -> Result<(), String> {
-    let assay = options.assay.clone().unwrap_or_else(|| root.join("target/release/assay"));
-    let mut command = Command::new(&assay);
+    let mut command = Command::new(assay);
     command.current_dir(root).args(["run", "-e", subject.experiment, "--seed", &seed.to_string()]);
     command.arg("--runs").arg(folder);
     if let Some(budget) = &options.budget {
