@@ -115,6 +115,22 @@ impl HostRole {
 }
 
 impl LabHost {
+    /// One of which nothing else is said.
+    pub fn new(name: String, transport: Transport) -> Self {
+        Self {
+            name,
+            transport,
+            destination: None,
+            arguments: Vec::new(),
+            command: Vec::new(),
+            program: None,
+            roles: Vec::new(),
+            address: None,
+            cpus: None,
+            ready_timeout_s: ready_timeout_s(),
+        }
+    }
+
     /// Whom the transport is asked for.
     pub fn destination(&self) -> &str {
         self.destination.as_deref().unwrap_or(&self.name)

@@ -118,8 +118,14 @@ pub(crate) struct LoadArguments {
     /// Hosts of a lab from which the load comes: a generator on each, with its part of it (docs/fleet.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["generators", "cpus", "threads", "sources"], help_heading = "Machine")]
     pub(crate) lab: Option<PathBuf>,
-    /// Those of its hosts [default: those whose role is generator]
-    #[arg(long, value_name = "HOST,…", value_delimiter = ',', requires = "lab", help_heading = "Machine")]
+    /// Those of its hosts, or ssh:me@box2 without a lab [default: those whose role is generator]
+    #[arg(
+        long,
+        value_name = "HOST,…",
+        value_delimiter = ',',
+        conflicts_with_all = ["generators", "cpus", "threads", "sources"],
+        help_heading = "Machine"
+    )]
     pub(crate) from: Vec<String>,
     /// Take part in a load that somebody else leads, over standard input and output
     #[arg(long, hide = true)]

@@ -1,57 +1,109 @@
-//! The hosts of a lab from which load is to come.
+//! The hosts that a command line names: those of a lab file, or typed ones, which need no file.
 
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 
+use assay_lab::catalogue::{read_lab, typed_host};
 use assay_model::lab::{HostRole, Lab, LabHost, Transport};
 
 use crate::failure::Failure;
 
-/// The hosts of the lab in `file` from which load is to come: those that are named, else those whose role is generator. None where that
-/// is this host alone, whose generator needs no agent.
-pub(crate) fn generators(file: &Path, lab: &Lab, named: &[String]) -> Result<Vec<LabHost>, Failure> {
-    let chosen = choose(lab, named).map_err(|problem| in_file(file, &problem))?;
-    let is_this_one = matches!(&chosen[..], [only] if only.transport == Transport::Local);
-    Ok(if is_this_one { Vec::new() } else { chosen })
+/// The hosts that can be named.
+pub(crate) struct Hosts<'a> {
+    file: Option<&'a Path>,
+    pub(crate) lab: Lab,
 }
 
-/// What is wrong with a lab's hosts.
-pub(crate) fn in_file(file: &Path, problem: &str) -> Failure {
-    Failure::usage(format_args!("{}: {problem}", file.display()))
-}
-
-/// The host of that name.
-pub(crate) fn host<'l>(lab: &'l Lab, name: &str) -> Result<&'l LabHost, String> {
-    let found = lab.hosts.iter().find(|host| host.name == name);
-    found.ok_or_else(|| format!("there is no host `{name}` in it; known are {}", names(lab)))
-}
-
-/// The names of all hosts.
-pub(crate) fn names(lab: &Lab) -> String {
-    lab.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn choose(lab: &Lab, named: &[String]) -> Result<Vec<LabHost>, String> {
-    if named.is_empty() {
-        let generates = |host: &&LabHost| host.roles.contains(&HostRole::Generator);
-        return Ok(lab.hosts.iter().filter(generates).cloned().collect());
+impl<'a> Hosts<'a> {
+    /// Those of a lab file, if one is given.
+    pub(crate) fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
+        Ok(Self { file, lab: file.map(read_lab).transpose()?.unwrap_or_default() })
     }
-    let is_twice = |(index, name): &(usize, &String)| named[..*index].contains(name);
-    if let Some((_, name)) = named.iter().enumerate().find(is_twice) {
-        return Err(format!("{name} is named twice; each host has one generator with all of its CPUs"));
+
+    /// The hosts from which load is to come: those that are named, else those whose role is generator. None where that is this host alone,
+    /// whose generator needs no agent.
+    pub(crate) fn generators(&self, named: &[String]) -> Result<Vec<LabHost>, Failure> {
+        let chosen = self.chosen(named).map_err(|problem| self.wrong(&problem))?;
+        let is_this_one = matches!(&chosen[..], [only] if only.transport == Transport::Local);
+        Ok(if is_this_one { Vec::new() } else { chosen })
     }
-    named.iter().map(|name| host(lab, name).cloned()).collect()
+
+    /// The host of that name, or the one that is typed in its place.
+    pub(crate) fn host(&self, name: &str) -> Result<LabHost, String> {
+        if let Some(typed) = typed_host(name) {
+            return typed;
+        }
+        let found = self.lab.hosts.iter().find(|host| host.name == name).cloned();
+        found.ok_or_else(|| match self.file {
+            Some(_) => format!("there is no host `{name}` in it; known are {}", self.names()),
+            None => format!("{name} is a name of no lab file: give one with --lab, or write ssh:{name}"),
+        })
+    }
+
+    /// The names of all hosts of the file.
+    pub(crate) fn names(&self) -> String {
+        self.lab.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is wrong with them.
+    pub(crate) fn wrong(&self, problem: &str) -> Failure {
+        match self.file {
+            Some(file) => Failure::usage(format_args!("{}: {problem}", file.display())),
+            None => Failure::usage(problem),
+        }
+    }
+
+    fn chosen(&self, named: &[String]) -> Result<Vec<LabHost>, String> {
+        if named.is_empty() {
+            let generates = |host: &&LabHost| host.roles.contains(&HostRole::Generator);
+            return Ok(self.lab.hosts.iter().filter(generates).cloned().collect());
+        }
+        let hosts: Vec<LabHost> = named.iter().map(|name| self.host(name)).collect::<Result<_, _>>()?;
+        let twice = hosts
+            .iter()
+            .enumerate()
+            .find(|(index, host)| hosts[..*index].iter().any(|other| other.name == host.name));
+        match twice {
+            Some((_, host)) => {
+                Err(format!("{} is named twice; each host has one generator with all of its CPUs", host.name))
+            }
+            None => Ok(hosts),
+        }
+    }
+}
+
+/// Where load reaches a host whose address nobody has given: the first that its name has here.
+pub(crate) fn address_of(host: &LabHost) -> Result<IpAddr, String> {
+    let destination = host.destination();
+    let name = destination.rsplit_once('@').map_or(destination, |(_, name)| name);
+    let found = (name, 0).to_socket_addrs().ok().and_then(|mut found| found.next());
+    let unknown = || {
+        format!(
+            "this host knows no address of {name}, at which load is to reach it; write one behind it, such as \
+             {}:{destination}=10.0.0.1",
+            host.transport.name()
+        )
+    };
+    found.map(|address| address.ip()).ok_or_else(unknown)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lab(hosts: &[(&str, &str, &str)]) -> Lab {
+    fn lab(hosts: &[(&str, &str, &str)]) -> Hosts<'static> {
         let host = |(name, transport, role): &(&str, &str, &str)| {
             format!("{{\"name\": \"{name}\", \"transport\": \"{transport}\", \"roles\": [{role}]}}")
         };
         let hosts: Vec<String> = hosts.iter().map(host).collect();
-        serde_json::from_str(&format!("{{\"host\": [{}]}}", hosts.join(", "))).expect("a lab")
+        let lab = serde_json::from_str(&format!("{{\"host\": [{}]}}", hosts.join(", "))).expect("a lab");
+        Hosts { file: Some(Path::new("lab.toml")), lab }
+    }
+
+    fn names(hosts: &Hosts<'_>, named: &[&str]) -> Result<String, String> {
+        let named: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
+        let found = hosts.generators(&named).map_err(|failure| failure.to_string());
+        found.map(|hosts| hosts.into_iter().map(|host| host.name).collect::<Vec<_>>().join(","))
     }
 
     #[test]
@@ -59,11 +111,6 @@ mod tests {
         let role = "\"generator\"";
         let two = lab(&[("here", "local", role), ("box1", "ssh", ""), ("box2", "ssh", role)]);
         let one = lab(&[("here", "local", role), ("box1", "ssh", "\"server\"")]);
-        let names = |lab: &Lab, named: &[&str]| {
-            let named: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
-            let found = generators(Path::new("lab.toml"), lab, &named).map_err(|failure| failure.to_string());
-            found.map(|hosts| hosts.into_iter().map(|host| host.name).collect::<Vec<_>>().join(","))
-        };
         assert_eq!(names(&two, &[]).as_deref(), Ok("here,box2"));
         assert_eq!(names(&two, &["box2", "box1"]).as_deref(), Ok("box2,box1"));
         assert_eq!(names(&one, &[]).as_deref(), Ok(""), "this host needs no agent");
@@ -71,5 +118,20 @@ mod tests {
         let unknown = "lab.toml: there is no host `box3` in it; known are here, box1, box2";
         assert_eq!(names(&two, &["box3"]), Err(unknown.to_owned()));
         assert!(names(&two, &["box1", "box1"]).is_err_and(|problem| problem.contains("box1 is named twice")));
+    }
+
+    #[test]
+    fn a_typed_host_needs_no_file() {
+        let none = Hosts { file: None, lab: Lab::default() };
+        assert_eq!(names(&none, &["ssh:me@box1", "slurm:gen2"]).as_deref(), Ok("box1,gen2"));
+        assert!(
+            names(&none, &["ssh:me@box1", "ssh:you@box1"]).is_err_and(|problem| problem.contains("twice"))
+        );
+        let problem = names(&none, &["box1"]).expect_err("no file");
+        assert_eq!(problem, "box1 is a name of no lab file: give one with --lab, or write ssh:box1");
+        let host = |text: &str| typed_host(text).expect("typed").expect("a host");
+        assert_eq!(address_of(&host("ssh:root@127.0.0.1")), Ok(IpAddr::from([127, 0, 0, 1])));
+        let unknown = address_of(&host("ssh:me@no-such.invalid")).expect_err("nobody's name");
+        assert!(unknown.ends_with("such as ssh:me@no-such.invalid=10.0.0.1"), "{unknown}");
     }
 }

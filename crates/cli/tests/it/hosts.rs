@@ -91,6 +91,32 @@ fn over_ssh_keys_stay_strict_and_passwords_are_asked_of_nobody() {
     refused.stdout(contains("Permission denied").and(contains("assay answers no password")));
 }
 
+/// Server and load are on hosts that are typed: no file says anything of them, and assay travels there.
+#[test]
+fn hosts_may_be_typed_in_place_of_a_lab_file() {
+    let lab = Lab::new();
+    let Some(sshd) = Sshd::start(&lab) else { return };
+    sshd.make_known();
+    lab.good("one");
+    let path = format!("{}:{}", sshd.programs().display(), std::env::var("PATH").expect("PATH"));
+    let words = ["one", "--server", "ssh:root@127.0.0.1", "--from", "ssh:root@localhost"];
+    lab.run(&words).env("PATH", &path).assert().code(0);
+    let record = lab.record();
+    let host = record.server_host.as_ref().expect("a host");
+    assert_eq!((host.name.as_str(), host.address.as_str()), ("127-0-0-1", "127.0.0.1"));
+    assert_eq!(record.generator_hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["localhost"]);
+    assert!(windows(&record).iter().all(|window| window.load.books.ok > 0));
+    let refused = |words: &[&str]| {
+        let assert = lab.run(words).env("PATH", &path).assert().code(2);
+        String::from_utf8(assert.get_output().stderr.clone()).expect("text")
+    };
+    assert!(refused(&["one", "--server", "box1"]).contains("give one with --lab, or write ssh:box1"));
+    assert!(
+        refused(&["one", "--from", "ssh:root@localhost"]).contains("say where these are to be with --server")
+    );
+    eventually("nobody is left", || lab.processes().is_empty());
+}
+
 /// Two network namespaces with a cable between them: the lab's own host is in one, the server's in the other.
 fn two_hosts(lab: &Lab) -> Option<Link> {
     two_hosts_over(lab, Spec::Veth(Cable::default()))

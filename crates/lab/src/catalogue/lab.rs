@@ -9,7 +9,7 @@ use super::MAX_TOML_BYTES;
 use super::check::Fault;
 use super::file::Source;
 use crate::error::LabError;
-use crate::names::is_name;
+use crate::names::{is_name, name_of};
 
 /// The keys of a host. An unknown one is an error: with a misspelt `address`, load would go elsewhere.
 const KEYS: [&str; 10] = [
@@ -32,6 +32,30 @@ const KEYS: [&str; 10] = [
 pub fn read_lab(file: &Path) -> Result<Lab, LabError> {
     let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
     understand(file, &text)
+}
+
+/// A host as it is typed in place of a name, `ssh:me@box1` or `ssh:me@box1=10.0.0.1`, with what is wrong with it; none where the text begins
+/// with no transport that has destinations.
+pub fn typed_host(text: &str) -> Option<Result<LabHost, String>> {
+    let (transport, rest) = text.split_once(':')?;
+    let known = [Transport::Ssh, Transport::Slurm, Transport::Kubernetes];
+    let transport = known.into_iter().find(|known| known.name() == transport)?;
+    let (destination, address) = rest.split_once('=').map_or((rest, None), |(to, at)| (to, Some(at)));
+    let address = match address.map(str::parse).transpose() {
+        Ok(address) => address,
+        Err(_) => return Some(Err(format!("{text}: behind the `=` stands an IP address, such as 10.0.0.1"))),
+    };
+    let name = destination.rsplit_once('@').map_or(destination, |(_, name)| name);
+    if name.is_empty() {
+        return Some(Err(format!(
+            "{text}: behind the colon stands a host, such as {}:box1",
+            transport.name()
+        )));
+    }
+    let destination = Some(destination.to_owned());
+    let host = LabHost { destination, address, ..LabHost::new(name_of(name), transport) };
+    let wrong = fault_of_host(&host).map(|fault| format!("{text}: {}; {}", fault.problem, fault.mend));
+    Some(wrong.map_or(Ok(host), Err))
 }
 
 fn understand(file: &Path, text: &str) -> Result<Lab, LabError> {
@@ -133,6 +157,23 @@ mod tests {
         assert_eq!(lab.hosts.len(), 2);
         assert_eq!(lab.hosts[0].destination(), "box1");
         assert_eq!(lab.hosts[1].ready_timeout_s, 30.0);
+    }
+
+    #[test]
+    fn a_host_may_be_typed() {
+        let host = |text: &str| typed_host(text).expect("a transport");
+        let typed = host("ssh:me@Box1.example.org=10.0.0.1").expect("a host");
+        assert_eq!((typed.name.as_str(), typed.destination()), ("box1-example-org", "me@Box1.example.org"));
+        assert_eq!((typed.transport, typed.address), (Transport::Ssh, Some([10, 0, 0, 1].into())));
+        assert_eq!(host("slurm:gen2").expect("a host").address, None);
+        assert!(["box1", "command:x", "local:x", "http://h:1/"].map(typed_host).iter().all(Option::is_none));
+        assert!(host("ssh:box1=there").is_err_and(|problem| problem.contains("stands an IP address")));
+        assert!(host("ssh:-oProxyCommand=x").is_err_and(|problem| problem.contains("ssh:-o")));
+        assert!(
+            ["ssh:", "ssh:me@"]
+                .iter()
+                .all(|text| host(text).is_err_and(|problem| problem.contains("stands a host")))
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use assay_model::workload::Workload;
 use serde::de::DeserializeOwned;
 
 pub use file::Warning;
-pub use lab::read_lab;
+pub use lab::{read_lab, typed_host};
 pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;

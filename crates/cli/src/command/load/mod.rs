@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     }
     let target = plan::target(&arguments)?;
     // Whoever names the generator's CPUs or hosts has placed both, as the lab does.
-    let is_placed = arguments.cpus.is_some() || arguments.lab.is_some();
+    let is_placed = arguments.cpus.is_some() || arguments.lab.is_some() || !arguments.from.is_empty();
     let server = (!is_placed).then(|| Server::at(target));
     let crew = Crew::of(&arguments)?;
     let plan = plan::build(&arguments, target, server.as_ref())?;

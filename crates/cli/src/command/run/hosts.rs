@@ -2,7 +2,6 @@
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{Isolation, Separation};
-use assay_lab::catalogue::read_lab;
 use assay_model::lab::{HostRole, Lab, LabHost, Transport};
 
 use crate::args::RunArguments;
@@ -22,54 +21,66 @@ pub(super) struct Hosts {
 
 /// The hosts that the arguments name, or that have the roles.
 pub(super) fn hosts(arguments: &RunArguments) -> Result<Hosts, Failure> {
-    let Some(file) = arguments.lab.as_deref() else { return Ok(Hosts::default()) };
-    let lab = read_lab(file)?;
-    let generators = from::generators(file, &lab, &arguments.from)?;
-    let is_all_else_here = generators.is_empty();
+    let (file, named) = (arguments.lab.as_deref(), arguments.server.as_deref());
+    if file.is_none() && named.is_none() && arguments.from.is_empty() {
+        return Ok(Hosts::default());
+    }
+    let known = from::Hosts::of(file)?;
+    let generators = known.generators(&arguments.from)?;
     let chosen = || {
-        let database = database(&lab)?.cloned();
-        let server = server(&lab, arguments.server.as_deref(), is_all_else_here && database.is_some())?;
-        let away = server.filter(|host| !(host.transport == Transport::Local && is_all_else_here)).cloned();
-        match &away {
-            Some(server) if server.address.is_none() => {
-                Err(format!("{} has no address for the load; write `address`", server.name))
-            }
-            _ => Ok((away, database)),
-        }
+        let database = database(&known.lab)?;
+        let is_all_else_here = generators.is_empty();
+        let server = server(&known, named, is_all_else_here && database.is_some())?;
+        let is_here = |host: &LabHost| host.transport == Transport::Local && is_all_else_here;
+        Ok((server.filter(|host| !is_here(host)).map(with_address).transpose()?, database))
     };
-    let (server, database) = chosen().map_err(|problem: String| from::in_file(file, &problem))?;
+    let (server, database) = chosen().map_err(|problem: String| known.wrong(&problem))?;
     Ok(Hosts { server, database, generators })
 }
 
 /// The host of the servers: the one that is named, or has the role; absent for this one where it need not be named.
-fn server<'l>(lab: &'l Lab, named: Option<&str>, may_be_this: bool) -> Result<Option<&'l LabHost>, String> {
+fn server(
+    known: &from::Hosts<'_>,
+    named: Option<&str>,
+    may_be_this: bool,
+) -> Result<Option<LabHost>, String> {
     if let Some(name) = named {
-        return from::host(lab, name).map(Some);
+        return known.host(name).map(Some);
     }
-    match only(lab, HostRole::Server) {
-        Ok(None) if !may_be_this => Err(format!(
-            "none of its hosts has the role server; say which with --server: {}",
-            from::names(lab)
-        )),
+    match only(&known.lab, HostRole::Server) {
+        Ok(None) if !may_be_this => Err(match known.lab.hosts.is_empty() {
+            true => "load from other hosts is for servers that they reach; say where these are to be with --server".to_owned(),
+            false => format!("none of its hosts has the role server; say which with --server: {}", known.names()),
+        }),
         Ok(host) => Ok(host),
         Err(both) => Err(format!("{both}; say which with --server")),
     }
 }
 
+/// A host of servers, with the address at which load reaches it.
+fn with_address(host: LabHost) -> Result<LabHost, String> {
+    let is_typed = host.destination.is_some() && host.roles.is_empty();
+    match host.address {
+        Some(_) => Ok(host),
+        None if is_typed => Ok(LabHost { address: Some(from::address_of(&host)?), ..host }),
+        None => Err(format!("{} has no address for the load; write `address`", host.name)),
+    }
+}
+
 /// The host of the database.
-fn database(lab: &Lab) -> Result<Option<&LabHost>, String> {
+fn database(lab: &Lab) -> Result<Option<LabHost>, String> {
     only(lab, HostRole::Database)
         .map_err(|both| format!("{both}; a run has one database, so leave it to one of them"))
 }
 
 /// The host that has a role, if one has; that two have it.
-fn only(lab: &Lab, role: HostRole) -> Result<Option<&LabHost>, String> {
+fn only(lab: &Lab, role: HostRole) -> Result<Option<LabHost>, String> {
     let mut having = lab.hosts.iter().filter(|host| host.roles.contains(&role));
     match (having.next(), having.next()) {
         (Some(one), Some(other)) => {
             Err(format!("{} and {} have the role {}", one.name, other.name, role.name()))
         }
-        (only, _) => Ok(only),
+        (only, _) => Ok(only.cloned()),
     }
 }
 
@@ -103,18 +114,23 @@ mod tests {
     #[test]
     fn the_server_is_the_one_that_is_named_or_has_the_role() {
         let host = |name: &str, role: &str| {
-            format!("{{\"name\": \"{name}\", \"transport\": \"local\", \"roles\": [{role}]}}")
+            format!(
+                "[[host]]\nname = \"{name}\"\ntransport = \"local\"\naddress = \"127.0.0.1\"\nroles = [{role}]\n"
+            )
         };
-        let lab = |hosts: &[String]| -> Lab {
-            serde_json::from_str(&format!("{{\"host\": [{}]}}", hosts.join(", "))).expect("a lab")
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("lab.toml");
+        let known = |hosts: &[String]| {
+            std::fs::write(&file, hosts.concat()).expect("written");
+            from::Hosts::of(Some(&file)).unwrap_or_else(|failure| panic!("{failure}"))
         };
         let (one, two, none) = (
-            lab(&[host("a", ""), host("b", "\"server\"")]),
-            lab(&[host("a", "\"server\""), host("b", "\"server\"")]),
-            lab(&[host("a", "")]),
+            known(&[host("a", ""), host("b", "\"server\"")]),
+            known(&[host("a", "\"server\""), host("b", "\"server\"")]),
+            known(&[host("a", "")]),
         );
-        let name = |lab: &Lab, named| {
-            server(lab, named, false).map(|host| host.map(|host| host.name.clone()).unwrap_or_default())
+        let name = |known: &from::Hosts<'_>, named| {
+            server(known, named, false).map(|host| host.map(|host| host.name).unwrap_or_default())
         };
         assert_eq!(name(&one, None), Ok("b".to_owned()));
         assert_eq!(name(&one, Some("a")), Ok("a".to_owned()));
@@ -122,8 +138,11 @@ mod tests {
         assert!(name(&two, None).is_err_and(|problem| problem.starts_with("a and b have the role")));
         assert!(name(&none, None).is_err_and(|problem| problem.starts_with("none of its hosts")));
         assert_eq!(server(&none, None, true), Ok(None), "only the database is elsewhere");
-        let databases = lab(&[host("a", "\"database\""), host("b", "\"database\"")]);
-        let problem = database(&databases).expect_err("two");
+        let nowhere = from::Hosts::of(None).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(name(&nowhere, None).is_err_and(|problem| problem.ends_with("with --server")));
+        assert_eq!(name(&nowhere, Some("ssh:me@box1")), Ok("box1".to_owned()));
+        let databases = known(&[host("a", "\"database\""), host("b", "\"database\"")]);
+        let problem = database(&databases.lab).expect_err("two");
         assert!(problem.starts_with("a and b have the role database; a run has one database"), "{problem}");
     }
 }

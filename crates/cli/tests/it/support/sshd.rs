@@ -1,5 +1,6 @@
 //! A real sshd of OpenSSH on loopback, with keys made for the test, ended with it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -43,7 +44,7 @@ impl Sshd {
         let settings = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized\nPidFile none\n\
              UsePAM no\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
-             PermitRootLogin prohibit-password\nSetEnv TMPDIR={}\n",
+             PermitRootLogin prohibit-password\nSetEnv TMPDIR={} XDG_CACHE_HOME={at}/cache\n",
             lab.path("tmp").display()
         );
         std::fs::write(folder.join("settings"), settings).expect("settings");
@@ -71,10 +72,21 @@ impl Sshd {
         )
     }
 
+    /// A folder for the PATH, whose `ssh` is that of OpenSSH with these arguments, as the user's own settings would have them.
+    pub(crate) fn programs(&self) -> std::path::PathBuf {
+        let folder = self.folder.join("bin");
+        std::fs::create_dir(&folder).expect("folder");
+        let arguments: Vec<String> = serde_json::from_str(&self.arguments()).expect("a list");
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh {} \"$@\"\n", arguments.join(" "));
+        std::fs::write(folder.join("ssh"), script).expect("script");
+        std::fs::set_permissions(folder.join("ssh"), PermissionsExt::from_mode(0o755)).expect("a program");
+        folder
+    }
+
     /// Has its key known, as somebody who has compared it.
     pub(crate) fn make_known(&self) {
         let key = std::fs::read_to_string(self.folder.join("host.pub")).expect("key");
-        let line = format!("[127.0.0.1]:{} {key}", self.port);
+        let line = format!("[127.0.0.1]:{0},[localhost]:{0} {key}", self.port);
         std::fs::write(self.folder.join("known"), line).expect("known");
     }
 

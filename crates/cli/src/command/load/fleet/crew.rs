@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use assay_fleet::line::Order;
-use assay_lab::catalogue::read_lab;
 use assay_load::LoadPlan;
 use assay_model::lab::{HostRole, LabHost};
 
@@ -28,14 +27,16 @@ pub(in crate::command::load) enum Crew {
 impl Crew {
     /// Those that the arguments ask for.
     pub(in crate::command::load) fn of(arguments: &LoadArguments) -> Result<Self, Failure> {
-        let Some(file) = &arguments.lab else { return Ok(Self::Here(arguments.generators)) };
-        let lab = read_lab(file)?;
-        let hosts = from::generators(file, &lab, &arguments.from)?;
-        let is_any = lab.hosts.iter().any(|host| host.roles.contains(&HostRole::Generator));
+        if arguments.lab.is_none() && arguments.from.is_empty() {
+            return Ok(Self::Here(arguments.generators));
+        }
+        let known = from::Hosts::of(arguments.lab.as_deref())?;
+        let hosts = known.generators(&arguments.from)?;
+        let is_any = known.lab.hosts.iter().any(|host| host.roles.contains(&HostRole::Generator));
         if arguments.from.is_empty() && !is_any {
-            let names = from::names(&lab);
+            let names = known.names();
             let problem = format!("none of its hosts has the role generator; say which with --from: {names}");
-            return Err(from::in_file(file, &problem));
+            return Err(known.wrong(&problem));
         }
         if hosts.is_empty() {
             return Ok(Self::Here(1));
