@@ -43,8 +43,8 @@ const DUETS_FOR_EACH: f64 = 1.5;
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// Warm-up of a later life: most need none, and those that never settled need all of it.
 const TYPICAL_LATER_WARMUP_S: f64 = 0.5;
-/// Load before the turns in a cell: a slice or two for who gets warm by load, where others had their turns meanwhile (docs/method/carousel.md#the-lead-in).
-const TYPICAL_LEAD_IN: Duration = Duration::from_millis(250);
+/// Load before the turns in a cell: a slice or two, where others had their turns meanwhile (docs/method/carousel.md#the-lead-in).
+const TYPICAL_LEAD_IN: Duration = Duration::from_millis(350);
 /// From the end of a turn to the beginning of the next, before any was timed.
 const TYPICAL_CHANGE: Duration = Duration::from_millis(20);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.

@@ -30,8 +30,6 @@ use crate::stop::Stop;
 
 /// How often a turn is repeated from which others took too much.
 const REPEATS: u32 = 1;
-/// Least load before the first window in a cell, over connections that are new.
-const NEW_CONNECTIONS: Nanos = Nanos::from_millis(100);
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {
@@ -226,13 +224,13 @@ impl Rotations<'_> {
         census: &Census,
         (rotation, place): (u32, u32),
     ) -> Result<(), Option<NotRun>> {
-        let Rider { ongoing, generator, length, turns, .. } = rider;
+        let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();
-        let settle = if turns.is_empty() { length.settle.max(NEW_CONNECTIONS) } else { length.settle };
         let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
         let gauging = ongoing.server_run.gauge.map(Gauge::start);
-        let load =
-            wanted(&mut ongoing.server, self.stop, |wanted| generator.window(settle, length.window, wanted))?;
+        let load = wanted(&mut ongoing.server, self.stop, |wanted| {
+            generator.window(length.settle, length.window, wanted)
+        })?;
         let gauged = gauging.and_then(Gauging::finish);
         let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
         let seen = seen.with_gauge(gauged.as_ref());

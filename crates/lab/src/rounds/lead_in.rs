@@ -143,8 +143,7 @@ fn recovery_of(lives: &[&Run]) -> Recovery {
     let warmups = || first_life.iter().flat_map(|run| &run.warmups);
     let when_cold = warmups().map(slices_needed).max().unwrap_or(0);
     if !first_life.is_some_and(|run| is_warmed_by_load(run)) {
-        // Its connections are new, which is what its first turn settles for.
-        return Recovery::Known(0);
+        return Recovery::Known(when_cold);
     }
     let length = (when_cold + SMOOTHED_SLICES).min(MOST_SLICES);
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins);
@@ -240,7 +239,7 @@ mod tests {
     #[test]
     fn it_is_learnt_from_three_looks_over_all_lives_and_only_of_who_had_to_be_warmed_up() {
         assert_eq!(recovery_of(&[&life(0, 0)]), Recovery::Known(0), "it was warm at once");
-        assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(0), "only its connections were new");
+        assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(1), "nothing shorter is to be found");
         assert_eq!(recovery_of(&[&life(4, 2)]), Recovery::Look(6));
         assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(2));
         assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_SLICES), "two seconds are enough");
