@@ -135,6 +135,12 @@ impl LabHost {
     pub fn destination(&self) -> &str {
         self.destination.as_deref().unwrap_or(&self.name)
     }
+
+    /// The machine in the destination, without the user.
+    pub fn machine(&self) -> &str {
+        let destination = self.destination();
+        destination.rsplit_once('@').map_or(destination, |(_, machine)| machine)
+    }
 }
 
 /// The hosts of a lab as they were found.

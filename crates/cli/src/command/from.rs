@@ -40,6 +40,17 @@ impl<'a> Hosts<'a> {
         })
     }
 
+    /// A host with the address at which load reaches it: a typed one may leave that to its name.
+    pub(crate) fn with_address(&self, host: LabHost) -> Result<LabHost, String> {
+        match host.address {
+            Some(_) => Ok(host),
+            None if self.lab.hosts.contains(&host) => {
+                Err(format!("{} has no address for the load; write `address`", host.name))
+            }
+            None => Ok(LabHost { address: Some(address_of(&host)?), ..host }),
+        }
+    }
+
     /// The names of all hosts of the file.
     pub(crate) fn names(&self) -> String {
         self.lab.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -72,10 +83,9 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// Where load reaches a host whose address nobody has given: the first that its name has here.
-pub(crate) fn address_of(host: &LabHost) -> Result<IpAddr, String> {
-    let destination = host.destination();
-    let name = destination.rsplit_once('@').map_or(destination, |(_, name)| name);
+/// Where load reaches a typed host behind which no address stands: the first that its name has here.
+fn address_of(host: &LabHost) -> Result<IpAddr, String> {
+    let (destination, name) = (host.destination(), host.machine());
     let found = (name, 0).to_socket_addrs().ok().and_then(|mut found| found.next());
     let unknown = || {
         format!(

@@ -45,15 +45,15 @@ pub fn typed_host(text: &str) -> Option<Result<LabHost, String>> {
         Ok(address) => address,
         Err(_) => return Some(Err(format!("{text}: behind the `=` stands an IP address, such as 10.0.0.1"))),
     };
-    let name = destination.rsplit_once('@').map_or(destination, |(_, name)| name);
-    if name.is_empty() {
+    let destination = Some(destination.to_owned());
+    let host = LabHost { destination, address, ..LabHost::new(String::new(), transport) };
+    if host.machine().is_empty() {
         return Some(Err(format!(
             "{text}: behind the colon stands a host, such as {}:box1",
             transport.name()
         )));
     }
-    let destination = Some(destination.to_owned());
-    let host = LabHost { destination, address, ..LabHost::new(name_of(name), transport) };
+    let host = LabHost { name: name_of(host.machine()), ..host };
     let wrong = fault_of_host(&host).map(|fault| format!("{text}: {}; {}", fault.problem, fault.mend));
     Some(wrong.map_or(Ok(host), Err))
 }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
@@ -16,14 +16,12 @@ use super::{DatabaseError, Order, Server, guests, in_full};
 use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY};
 use crate::contender::{Inherited, Purpose};
 use crate::secrets::Secrets;
-use crate::stop::Stop;
 use crate::supervisor::{Bounded, Ended, Supervised, SupervisorOptions, run_bounded, tail_of_death};
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const USER: &str = "benchmark";
 /// Longest time for making the cluster, and for its server to answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(20);
 /// From the request to stop until it is killed: a fast shutdown writes a checkpoint.
 const GRACE: Duration = Duration::from_secs(5);
 pub(super) const TAIL_LINES: usize = 8;
@@ -159,23 +157,6 @@ impl Cluster {
         Ok(Self { supervised, log, listening, secrets, folder })
     }
 
-    /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
-    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
-        let mut config = Config::new();
-        config
-            .host_path(self.folder.path())
-            .port(self.listening.port)
-            .user(USER)
-            .password(&self.listening.password)
-            .dbname(database);
-        config.connect(NoTls)
-    }
-
-    /// How its server ended, once it has; waits for that at most `timeout`.
-    pub(super) fn ended(&mut self, timeout: Duration) -> Option<Ended> {
-        self.supervised.wait(timeout)
-    }
-
     pub(super) fn pid(&self) -> u32 {
         self.supervised.pid()
     }
@@ -193,26 +174,26 @@ impl Cluster {
 }
 
 impl Server for Cluster {
-    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            match self.client(database) {
-                Ok(client) => return Ok(client),
-                Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
-                Err(error) => {
-                    let ended = self.supervised.wait(POLL);
-                    if ended.is_some() || Instant::now() > deadline {
-                        let how =
-                            ended.map_or_else(|| in_full(&error), |ended| format!("it ended with {ended}"));
-                        let what = format!("PostgreSQL does not answer: {how}");
-                        return Err(DatabaseError::Failed {
-                            what,
-                            log: tail_of_death(&self.log, TAIL_LINES, &self.secrets),
-                        });
-                    }
-                }
-            }
-        }
+    /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
+    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
+        let mut config = Config::new();
+        config
+            .host_path(self.folder.path())
+            .port(self.listening.port)
+            .user(USER)
+            .password(&self.listening.password)
+            .dbname(database);
+        config.connect(NoTls)
+    }
+
+    fn ended(&mut self, timeout: Duration) -> Option<Ended> {
+        self.supervised.wait(timeout)
+    }
+
+    fn failure(&self, ended: Option<Ended>, error: &postgres::Error) -> DatabaseError {
+        let how = ended.map_or_else(|| in_full(error), |ended| format!("it ended with {ended}"));
+        let what = format!("PostgreSQL does not answer: {how}");
+        DatabaseError::Failed { what, log: tail_of_death(&self.log, TAIL_LINES, &self.secrets) }
     }
 
     fn url(&self, database: &str) -> String {

@@ -5,17 +5,17 @@ use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_model::lab::{LabHost, PlacedHost};
 use postgres::{Client, Config, NoTls};
 
-use super::cluster::{Cluster, Listening, Programs, TAIL_LINES, TIMEOUT, password, prepare, settings};
+use super::cluster::{Cluster, Listening, Programs, TAIL_LINES, password, prepare};
 use super::{DatabaseError, Order, Server, in_full};
 use crate::hosts::away::{Away, Job, JobHandle, Surroundings};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
-use crate::supervisor::{SupervisorOptions, tail_of_death};
+use crate::supervisor::{Ended, SupervisorOptions, tail_of_death};
 use crate::tools::Tools;
 
 /// The variable of the environment that tells our program there what everybody must know who comes in.
@@ -79,11 +79,6 @@ impl DistantCluster {
         &self.found
     }
 
-    /// What the record says of how it is set up.
-    pub(super) fn settings() -> Vec<String> {
-        settings().collect()
-    }
-
     /// What it uses can be asked through this.
     pub(super) fn handle(&self) -> JobHandle {
         self.job.handle()
@@ -94,39 +89,27 @@ impl DistantCluster {
         self.job.stop();
         Ok(self.away.end()?)
     }
+}
 
+impl Server for DistantCluster {
     fn client(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config: Config = self.listening.url(database).parse()?;
         config.connect_timeout(CONNECTING).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
         config.connect(NoTls)
     }
-}
 
-impl Server for DistantCluster {
-    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            let error = match self.client(database) {
-                Ok(client) => return Ok(client),
-                Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
-                Err(error) => error,
-            };
-            let ended = self.job.wait(POLL);
-            if ended.is_some() || Instant::now() > deadline {
-                self.job.fetch_log();
-                let host = &self.found.name;
-                let what = match ended {
-                    Some(ended) => format!("PostgreSQL on {host} ended with {ended}"),
-                    None => format!(
-                        "PostgreSQL on {host} cannot be reached at {}: {}",
-                        self.listening.address,
-                        in_full(&error)
-                    ),
-                };
-                let log = tail_of_death(&self.log, TAIL_LINES, &self.secrets);
-                return Err(DatabaseError::Failed { what, log });
-            }
-        }
+    fn ended(&mut self, timeout: Duration) -> Option<Ended> {
+        self.job.wait(timeout)
+    }
+
+    fn failure(&self, ended: Option<Ended>, error: &postgres::Error) -> DatabaseError {
+        self.job.fetch_log();
+        let (host, address) = (&self.found.name, self.listening.address);
+        let what = match ended {
+            Some(ended) => format!("PostgreSQL on {host} ended with {ended}"),
+            None => format!("PostgreSQL on {host} cannot be reached at {address}: {}", in_full(error)),
+        };
+        DatabaseError::Failed { what, log: tail_of_death(&self.log, TAIL_LINES, &self.secrets) }
     }
 
     fn url(&self, database: &str) -> String {

@@ -18,6 +18,7 @@ mod supply;
 mod url;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
@@ -41,15 +42,17 @@ pub use url::GivenUrl;
 use crate::hosts::away::JobHandle;
 use crate::hosts::session::HostError;
 use crate::stop::Stop;
-use crate::supervisor::RunError;
+use crate::supervisor::{Ended, RunError};
 use crate::tools::Tools;
-use cluster::{Cluster, Listening};
+use cluster::{Cluster, Listening, TIMEOUT};
 use count::Statements;
 use elsewhere::DistantCluster;
 use own::OwnDatabase;
 
 /// The database of the TechEmpower tests, whose implementations expect this name.
 const NAME: &str = "hello_world";
+/// How often a server that does not answer yet is asked again.
+const POLL: Duration = Duration::from_millis(20);
 
 /// What one start needs to know.
 #[derive(Clone)]
@@ -107,8 +110,30 @@ pub(crate) enum Observed {
 
 /// A PostgreSQL of our own, wherever it runs.
 trait Server {
+    /// Opens a connection, if it answers now.
+    fn client(&self, database: &str) -> Result<Client, postgres::Error>;
+
+    /// How it ended, once it has; waits for that at most `timeout`.
+    fn ended(&mut self, timeout: Duration) -> Option<Ended>;
+
+    /// What is to be said of one that ended, or does not answer in its time.
+    fn failure(&self, ended: Option<Ended>, error: &postgres::Error) -> DatabaseError;
+
     /// Opens a connection; waits for a server that has just been started.
-    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError>;
+    fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let error = match self.client(database) {
+                Ok(client) => return Ok(client),
+                Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
+                Err(error) => error,
+            };
+            let ended = self.ended(POLL);
+            if ended.is_some() || Instant::now() > deadline {
+                return Err(self.failure(ended, &error));
+            }
+        }
+    }
 
     /// The connection URL of a database there, password included.
     fn url(&self, database: &str) -> String;
@@ -326,7 +351,7 @@ impl Database {
     pub fn settings(&self) -> Vec<String> {
         match &self.home {
             Home::Private(cluster) => cluster.settings(),
-            Home::Distant(_) => DistantCluster::settings(),
+            Home::Distant(_) => cluster::settings().collect(),
             Home::Lodged(_) | Home::Theirs => Vec::new(),
         }
     }

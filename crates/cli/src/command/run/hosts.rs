@@ -32,7 +32,8 @@ pub(super) fn hosts(arguments: &RunArguments) -> Result<Hosts, Failure> {
         let is_all_else_here = generators.is_empty();
         let server = server(&known, named, is_all_else_here && database.is_some())?;
         let is_here = |host: &LabHost| host.transport == Transport::Local && is_all_else_here;
-        Ok((server.filter(|host| !is_here(host)).map(with_address).transpose()?, database))
+        let away = server.filter(|host| !is_here(host)).map(|host| known.with_address(host));
+        Ok((away.transpose()?, database))
     };
     let (server, database) = chosen().map_err(|problem: String| known.wrong(&problem))?;
     Ok(Hosts { server, database, generators })
@@ -54,16 +55,6 @@ fn server(
         }),
         Ok(host) => Ok(host),
         Err(both) => Err(format!("{both}; say which with --server")),
-    }
-}
-
-/// A host of servers, with the address at which load reaches it.
-fn with_address(host: LabHost) -> Result<LabHost, String> {
-    let is_typed = host.destination.is_some() && host.roles.is_empty();
-    match host.address {
-        Some(_) => Ok(host),
-        None if is_typed => Ok(LabHost { address: Some(from::address_of(&host)?), ..host }),
-        None => Err(format!("{} has no address for the load; write `address`", host.name)),
     }
 }
 
