@@ -11,6 +11,7 @@ mod hosts;
 mod in_flight;
 mod neighbour;
 mod part;
+mod rounds;
 #[cfg(feature = "schemas")]
 mod sentences;
 mod withheld;
@@ -39,6 +40,7 @@ pub use hosts::{HostApart, HostMeasure};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
+pub use rounds::Rounds;
 #[cfg(feature = "schemas")]
 pub(crate) use sentences::with_sentences;
 pub use withheld::Withheld;
@@ -188,10 +190,7 @@ pub enum Evidence {
         profile: String,
     },
     /// Rounds in which everybody was measured.
-    Rounds {
-        /// How many.
-        complete: u32,
-    },
+    Rounds(Rounds),
     /// The CPUs that each side had.
     Isolation {
         /// As the record tells it.

@@ -230,7 +230,7 @@ pub struct Entry {
 pub struct Round {
     /// 0, 1, 2 …
     pub index: u32,
-    /// One run per contender, setting and group, in the order in which they were measured.
+    /// One run per contender, setting and group, in the order in which they were measured; then one for each further replica.
     pub runs: Vec<Run>,
 }
 
@@ -249,6 +249,9 @@ pub struct Run {
     /// them from living together.
     #[serde(default, skip_serializing_if = "is_first")]
     pub group: u32,
+    /// The number of the process among those of its contender that lived at once, from 0: those of one whose restarts vary much take turns.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub replica: u32,
     /// When it was started, after the start of the whole run.
     pub offset_ns: Nanos,
     /// From start to the first right answer; zero for a URL.
@@ -278,9 +281,9 @@ pub struct Run {
     pub failure: Option<NotRun>,
 }
 
-/// Whether a group is left out of a record.
-fn is_first(group: &u32) -> bool {
-    *group == 0
+/// Whether the number of a group or a replica is left out of a record.
+fn is_first(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One window of load on one contender.
@@ -414,7 +417,7 @@ impl Record {
 }
 
 impl Round {
-    /// The run of a contender in a setting; the first of one that lived in several groups.
+    /// The run of a contender in a setting; the first of one that lived in several groups, or several times in one.
     pub fn run_of(&self, contender: &str, setting: Setting) -> Option<&Run> {
         self.runs.iter().find(|run| run.contender == contender && run.setting() == setting)
     }

@@ -38,7 +38,7 @@ pub type Reading = [f64; 2];
 /// Readings by block and window, as [`Windows`] are; `None` where none was taken.
 pub type Readings = Vec<Vec<Option<Reading>>>;
 
-/// One contender in one table.
+/// One contender in one table, or one of its processes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauged {
     /// The number of the contender in the run; the same in all tables, and for its A/A control.
@@ -52,9 +52,9 @@ pub struct Gauged {
 /// The windows of one table without what the gauge explains.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Adjusted {
-    /// By contender, in the order of the table.
+    /// In the order in which they were given: of each contender, or of each of its processes.
     pub windows: Vec<Windows>,
-    /// The variance of each contender's level that no restart shows: what is not known of the machine's part in it.
+    /// The variance of the level of each that no restart shows: what is not known of the machine's part in it.
     pub unseen: Vec<f64>,
 }
 
@@ -83,12 +83,19 @@ pub struct Follower {
 }
 
 impl Adjusted {
-    /// The table of these windows, as [`Table::fit_in_groups`] has it.
+    /// The table of these windows, as [`Table::fit_replicas`] has it.
     ///
     /// # Errors
     /// As there.
-    pub fn table(self, round_of: &[usize]) -> Result<Table, StatsError> {
-        Ok(Table::fit_in_groups(&self.windows, round_of)?.with_unseen(self.unseen))
+    pub fn table(self, contender_of: &[usize], round_of: &[usize]) -> Result<Table, StatsError> {
+        let table = Table::fit_replicas(&self.windows, contender_of, round_of)?;
+        // The gauge errs alike beside all processes of a contender.
+        let unseen = |contender| {
+            let row = contender_of.iter().position(|of| *of == contender);
+            row.and_then(|row| self.unseen.get(row)).copied().unwrap_or_default()
+        };
+        let unseen = (0..table.contenders()).map(unseen).collect();
+        Ok(table.with_unseen(unseen))
     }
 }
 

@@ -29,6 +29,11 @@ fn judged(tables: &[Table], margin: f64) -> Option<Vec<Comparison>> {
     Some(tables.iter().map(judge).collect())
 }
 
+/// A table whose rounds were split into groups.
+fn in_groups(contenders: &[Windows], round_of: &[usize]) -> Result<Table, assay_stats::StatsError> {
+    Table::fit_replicas(contenders, &(0..contenders.len()).collect::<Vec<_>>(), round_of)
+}
+
 /// One window per life: the logarithms of some rates.
 fn single(rates: &[f64]) -> Windows {
     rates.iter().map(|rate| vec![Some(rate.ln())]).collect()
@@ -120,6 +125,77 @@ fn what_the_machine_does_to_a_rotation_is_taken_out() {
         let ratio = (table.life(1, round).unwrap() - table.life(0, round).unwrap()).exp();
         assert!((ratio - 1.1).abs() < 0.002, "{ratio}");
     }
+}
+
+/// Windows of four contenders at rest, and of one whose three processes took turns in each of the last two rounds.
+fn with_replicas(levels: [[f64; 3]; 2]) -> Vec<Windows> {
+    let calm = |i: usize| -> Windows {
+        (0..3)
+            .map(|round| (0..9).map(|k| Some(0.001 * ((i * 7 + round * 5 + k * 3) % 4) as f64)).collect())
+            .collect()
+    };
+    let process = |replica: usize| -> Windows {
+        let first = (0..9).map(|_| Some(levels[0][0]).filter(|_| replica == 0)).collect();
+        let turns = |levels: &[f64; 3]| -> Vec<Option<f64>> {
+            (0..9).map(|k| Some(levels[replica]).filter(|_| k % 3 == replica)).collect()
+        };
+        [first].into_iter().chain(levels.iter().map(turns)).collect()
+    };
+    (0..4).map(calm).chain((0..3).map(process)).collect()
+}
+
+#[test]
+fn processes_that_took_turns_for_a_contender_are_one_life_at_the_mean_of_their_levels() {
+    let rows = with_replicas([[0.5, 0.2, 0.8], [0.3, 0.9, 0.3]]);
+    let contender_of = [0, 1, 2, 3, 4, 4, 4];
+    let table = Table::fit_replicas(&rows, &contender_of, &[0, 1, 2]).unwrap();
+    assert_eq!((table.contenders(), table.rounds(), table.lived(4)), (5, 3, 3));
+    for (round, level) in [0.5, 0.5, 0.5].into_iter().enumerate() {
+        let told = table.life(4, round).unwrap();
+        assert!((told - level).abs() < 0.005, "round {round}: {told}");
+    }
+    let [calm, restless] = [1, 4].map(|i| table.restlessness()[i].unwrap());
+    assert!(restless.level < 1e-4, "the means are alike: {restless:?}");
+    assert!(calm.restarts < 1e-4, "{calm:?}");
+    assert!(Table::fit_replicas(&rows, &contender_of[..6], &[0, 1, 2]).is_err(), "a row of nobody");
+}
+
+/// Runs of three rounds, in the last two of which a restless contender has so many processes: how far its effect is from the truth beside
+/// a calm one's, as a variance, and how often the interval of the two holds the truth.
+fn beside_a_restless_one(processes: usize) -> (f64, f64) {
+    const RUNS: u64 = 400;
+    let calm = vec![Simulated::of(1.0, 0.02, 0.05); 6];
+    let restless = vec![Simulated::of(1.0, 0.12, 0.05); processes];
+    let world = World { rotations: 9, ..World::quiet([calm, restless].concat(), 3) };
+    let contender_of: Vec<usize> = (0..6 + processes).map(|row| row.min(6)).collect();
+    let (mut squares, mut covered) = (0.0, 0.0);
+    for seed in 0..RUNS {
+        let mut rows = world.measure(&mut rng(seed));
+        for (replica, windows) in rows[6..].iter_mut().enumerate() {
+            for (round, rotations) in windows.iter_mut().enumerate() {
+                let has_turn = |k: usize| if round == 0 { replica == 0 } else { k % processes == replica };
+                rotations
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(k, _)| !has_turn(*k))
+                    .for_each(|(_, of)| *of = None);
+            }
+        }
+        let table = Table::fit_replicas(&rows, &contender_of, &[0, 1, 2]).unwrap();
+        // By the rounds of the pair alone: calm ones would lend it a variance that is too small.
+        let ratio = table.ratio((6, 0), &Prior::none(), 0.95).unwrap().unwrap();
+        squares += ratio.estimate.ln().powi(2);
+        covered += f64::from(u8::from(ratio.contains(1.0)));
+    }
+    (squares / RUNS as f64, covered / RUNS as f64)
+}
+
+/// Seven lives tell more than three: of their mean's variance, 0.12² / 7 is left instead of 0.12² / 3, besides what is the calm one's.
+#[test]
+fn who_has_several_processes_is_known_better_and_intervals_cover() {
+    let ((one, covered_one), (several, covered)) = (beside_a_restless_one(1), beside_a_restless_one(3));
+    assert!((0.4..0.65).contains(&(several / one)), "{several} instead of {one}");
+    assert!(covered_one >= 0.93 && covered >= 0.93, "{covered_one} {covered}");
 }
 
 #[test]
@@ -246,7 +322,7 @@ fn in_two_groups(between: f64) -> Table {
     let first = |round: usize, group: usize| (group == 0).then(|| one[round]);
     let second = |round: usize, group: usize| (group == 1).then(|| other[round] + shift(1));
     let windows = [blocks(&everywhere), blocks(&first), blocks(&second)];
-    Table::fit_in_groups(&windows, &[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]).unwrap()
+    in_groups(&windows, &[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]).unwrap()
 }
 
 #[test]
@@ -269,10 +345,10 @@ fn those_of_different_groups_are_compared_by_how_each_differs_from_the_common_on
 fn what_is_common_to_a_group_is_no_difference_of_those_in_it() {
     let unrelated = [single(&A), single(&B), single(&C)];
     let naive = Table::fit(&unrelated).unwrap();
-    let apart = Table::fit_in_groups(&unrelated, &[0, 0, 0, 1, 1]).unwrap();
+    let apart = in_groups(&unrelated, &[0, 0, 0, 1, 1]).unwrap();
     let of = |table: &Table| table.ratio((0, 1), &Prior::none(), 0.95).unwrap().unwrap();
     assert_eq!(of(&naive), of(&apart), "whoever lived in the same block needs nobody between them");
-    assert!(Table::fit_in_groups(&unrelated, &[0, 1]).is_err(), "a block without a round");
+    assert!(in_groups(&unrelated, &[0, 1]).is_err(), "a block without a round");
 }
 
 proptest! {
@@ -281,7 +357,7 @@ proptest! {
     #[test]
     fn a_table_never_contradicts_itself((world, seed) in any_world(), margin in 0.0..0.03_f64) {
         let table =
-            Table::fit_in_groups(&world.measure(&mut rng(seed)), &world.round_of_blocks()).unwrap();
+            in_groups(&world.measure(&mut rng(seed)), &world.round_of_blocks()).unwrap();
         let Some(judged) = judged(std::slice::from_ref(&table), margin) else { return Ok(()) };
         let Comparison { standings, pairs } = &judged[0];
         for two in standings.windows(2) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::experiment::{Cell, Experiment};
-use assay_model::record::{Record, Round};
+use assay_model::record::{Entry, Record, Round};
 use assay_model::units::Nanos;
 use assay_stats::planning::{self, Components, Costs, Course};
 use assay_stats::tiers::LEAST_MARGIN;
@@ -59,11 +59,35 @@ impl Settled {
     }
 }
 
+/// How many processes take turns in the next round for each contender whose restarts vary much, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replicas(BTreeMap<String, u32>);
+
+impl Replicas {
+    /// How many processes a contender has.
+    pub fn number(&self, contender: &str) -> u32 {
+        self.0.get(contender).copied().unwrap_or(1)
+    }
+
+    /// By what the tables of a run say; the control is one process, as what it is a control of began, and so is the limit.
+    fn of(record: &Record, tables: &Tables<'_>) -> Self {
+        let mut told = tables.restlessness();
+        told.retain(|name, _| record.entry_of(name).is_some_and(is_own));
+        let numbers = planning::replicas(&told.values().cloned().collect::<Vec<_>>());
+        let is_compared = record.experiment.comparing.is_some();
+        let several = told.keys().zip(numbers).filter(|(_, number)| *number > 1 && !is_compared);
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self(several.map(|(name, of)| ((*name).to_owned(), number(of))).collect())
+    }
+}
+
 /// What a run has shown so far of what it costs and of what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// Who gets fewer turns.
     pub settled: Settled,
+    /// Who gets several processes.
+    pub replicas: Replicas,
     /// One turn of everybody in each cell, where whoever is settled has fewer.
     pub rotation: Nanos,
     plan: planning::ComparisonPlan,
@@ -103,6 +127,7 @@ impl Seen {
             plan: plan(&record.experiment, contenders),
             noise: own.map_or(expected, |own| own.with_expected(&expected, tables.count())),
             done: record.rounds.iter().map(windows_of_a_life).collect(),
+            replicas: Replicas::of(record, &tables),
             settled,
         })
     }
@@ -155,9 +180,12 @@ fn expected(experiment: &Experiment, past: Option<&Past>) -> Components {
 }
 
 fn own_contenders(record: &Record) -> usize {
-    let proper =
-        record.contenders.iter().filter(|entry| entry.control_of.is_none() && !entry.identity.is_limit());
-    proper.filter(|entry| entry.not_run.is_none()).count()
+    record.contenders.iter().filter(|entry| is_own(entry) && entry.not_run.is_none()).count()
+}
+
+/// Whether it is neither a control nor the limit.
+fn is_own(entry: &Entry) -> bool {
+    entry.control_of.is_none() && !entry.identity.is_limit()
 }
 
 /// The turns of one cell in a round.

@@ -1,19 +1,21 @@
 //! The tables of a run: one for each cell measured at capacity, with all windows of all who were measured in it. What lives
 //! vary by is learnt from all tables together, because one alone has few restarts (docs/method/statistics.md#how-sure).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Record, State};
 use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
-use assay_stats::table::{Components, Table, Windows};
+use assay_stats::table::{Components, Restlessness, Table, Windows};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::measured::Measured;
 use super::ranking::{Ranking, ranking};
 use super::sample::{Sample, sample_of};
-use super::window::{Evidence, Window};
+use super::window::{Block, Evidence, Window};
 use super::{CONFIDENCE, closed, interval, latency};
 
 /// All tables of a run.
@@ -32,6 +34,9 @@ struct CellTable<'r> {
     entries: Vec<&'r Entry>,
     table: Table,
 }
+
+/// The windows of one process of a contender in each group of each round, and what the gauge showed in them.
+type Process = (Windows, Readings);
 
 impl<'r> Tables<'r> {
     /// Fits all tables of a record.
@@ -57,8 +62,15 @@ impl<'r> Tables<'r> {
         let measured = measured(evidence);
         let tables = explained(&measured).tables;
         let of = |(of, adjusted): (InCell<'_>, Adjusted)| {
-            let names = of.entries.iter().map(|entry| entry.identity.name.clone());
-            Measured { contenders: names.zip(adjusted.windows).collect(), is_tail: false, cell: of.cell }
+            let processes = |contender: usize| {
+                let all = adjusted.windows.iter().zip(&of.contender_of);
+                all.filter(move |(_, of)| **of == contender).map(|(windows, _)| windows)
+            };
+            let named = |(contender, entry): (usize, &&Entry)| {
+                (entry.identity.name.clone(), joined(processes(contender)))
+            };
+            let contenders = of.entries.iter().enumerate().map(named).collect();
+            Measured { contenders, is_tail: false, cell: of.cell }
         };
         measured.into_iter().zip(tables).map(of).collect()
     }
@@ -68,7 +80,8 @@ impl<'r> Tables<'r> {
         let measured = measured(evidence);
         let mut followers = explained(&measured).followers;
         let all = measured.iter().flat_map(|of| {
-            of.entries.iter().zip(&of.gauged).map(|(entry, gauged)| (*entry, &of.cell, gauged.contender))
+            let processes = of.contender_of.iter().zip(&of.gauged);
+            processes.map(|(contender, gauged)| (of.entries[*contender], &of.cell, gauged.contender))
         });
         all.filter_map(|(entry, cell, number)| {
             let follower = followers.remove(&number)?;
@@ -159,6 +172,17 @@ impl<'r> Tables<'r> {
         Components::of_run(tables()).or_else(|| Components::of_windows(tables()))
     }
 
+    /// What each table says of how much the restarts of each contender vary, by name; of controls and limits as well.
+    pub(crate) fn restlessness(&self) -> BTreeMap<&'r str, Vec<Restlessness>> {
+        let mut all: BTreeMap<&str, Vec<Restlessness>> = BTreeMap::new();
+        for of in &self.cells {
+            for (name, told) in of.names().into_iter().zip(of.table.restlessness()) {
+                all.entry(name).or_default().extend(told);
+            }
+        }
+        all
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.cells.len()
@@ -171,9 +195,10 @@ impl<'r> Tables<'r> {
 
 impl<'r> CellTable<'r> {
     fn of(evidence: &Evidence<'_>, of: InCell<'r>, adjusted: Adjusted) -> Option<Self> {
-        let InCell { cell, entries, .. } = of;
-        let round_of: Vec<usize> = evidence.blocks(&cell).iter().map(|block| block.round).collect();
-        Some(Self { table: adjusted.table(&round_of).ok()?, entries, cell })
+        let InCell { cell, entries, contender_of, .. } = of;
+        let groups = evidence.blocks(&cell).into_iter().filter(|block| block.replica == 0);
+        let round_of: Vec<usize> = groups.map(|block| block.round).collect();
+        Some(Self { table: adjusted.table(&contender_of, &round_of).ok()?, entries, cell })
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -189,7 +214,10 @@ impl<'r> CellTable<'r> {
 struct InCell<'r> {
     cell: Cell,
     entries: Vec<&'r Entry>,
+    /// Of each process of everybody.
     gauged: Vec<Gauged>,
+    /// The place of the contender of each among the entries.
+    contender_of: Vec<usize>,
 }
 
 /// All cells in which anybody has a window.
@@ -204,13 +232,17 @@ fn measured<'r>(evidence: &'r Evidence<'_>) -> Vec<InCell<'r>> {
         })
     };
     let mut in_cell = |cell: Cell| {
-        let mut of = InCell { entries: Vec::new(), gauged: Vec::new(), cell };
+        let mut of = InCell { entries: Vec::new(), gauged: Vec::new(), contender_of: Vec::new(), cell };
+        let blocks = evidence.blocks(&of.cell);
         for entry in &evidence.record.contenders {
-            let (windows, readings) = windows(&sample_of(evidence, entry, &of.cell));
-            if windows.iter().flatten().any(Option::is_some) {
-                of.gauged.push(Gauged { contender: follower(entry, &of.cell), windows, readings });
+            let processes = processes(&blocks, &sample_of(evidence, entry, &of.cell));
+            if !processes.is_empty() {
+                of.contender_of.extend(processes.iter().map(|_| of.entries.len()));
                 of.entries.push(entry);
             }
+            let contender = follower(entry, &of.cell);
+            let gauged = |(windows, readings)| Gauged { contender, windows, readings };
+            of.gauged.extend(processes.into_iter().map(gauged));
         }
         of
     };
@@ -235,10 +267,36 @@ fn looks(record: &Record) -> Looks {
     }
 }
 
-/// The logarithms of the rates of all windows that count, by block and by rotation, and what the gauge showed in each.
-fn windows(sample: &Sample<'_>) -> (Windows, Readings) {
-    let of = |window: Option<&Window<'_>>| {
-        window.map_or_else(Default::default, |window| (window.log_rates(), window.readings()))
+/// The logarithms of the rates of all windows that count, by rotation, and what the gauge showed in each: those of the first
+/// replicas, those of the second ones, and so on. None where no window counts.
+fn processes(blocks: &[Block], sample: &Sample<'_>) -> Vec<Process> {
+    let windows: BTreeMap<&Block, &Window<'_>> = blocks
+        .iter()
+        .zip(sample.rated_blocks())
+        .filter_map(|(block, window)| Some((block, window?)))
+        .collect();
+    let groups = || blocks.iter().filter(|block| block.replica == 0);
+    let of = |replica: u32| -> Process {
+        let window = |group: &Block| windows.get(&Block { replica, ..*group });
+        let told = |group: &Block| {
+            window(group).map_or_else(Default::default, |window| (window.log_rates(), window.readings()))
+        };
+        groups().map(told).unzip()
     };
-    sample.rated_blocks().map(of).unzip()
+    let numbers: BTreeSet<u32> = blocks.iter().map(|block| block.replica).collect();
+    let counts = |(windows, _): &Process| windows.iter().flatten().any(Option::is_some);
+    numbers.into_iter().map(of).filter(counts).collect()
+}
+
+/// The windows of processes that took turns for a contender as if one of them had had all turns.
+fn joined<'w>(processes: impl Iterator<Item = &'w Windows>) -> Windows {
+    let mut all = Windows::new();
+    for windows in processes {
+        all.resize(all.len().max(windows.len()), Vec::new());
+        for (into, own) in all.iter_mut().zip(windows) {
+            into.resize(into.len().max(own.len()), None);
+            into.iter_mut().zip(own).for_each(|(into, own)| *into = into.or(*own));
+        }
+    }
+    all
 }

@@ -121,6 +121,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         network: None,
         protocol: Protocol::H1,
         group: 0,
+        replica: 0,
         offset_ns: Nanos::ZERO,
         startup_ns: Nanos::from_millis(20),
         idle: None,

@@ -2,8 +2,8 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence as Found, Part};
-use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
+use assay_model::evidence::{Evidence as Found, Part, Rounds};
+use assay_model::record::{Entry, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::upstream::Upstream;
 use assay_model::verdict::{CellVerdict, Standing};
@@ -72,7 +72,20 @@ fn build(record: &Record) -> Check {
 fn rounds(record: &Record) -> Check {
     let complete = counted_rounds(record);
     let outcome = if complete >= MIN_ROUNDS { CheckOutcome::Pass } else { CheckOutcome::Warn };
-    Check { rule: Rule::Rounds, outcome, evidence: Found::Rounds { complete } }
+    Check {
+        rule: Rule::Rounds,
+        outcome,
+        evidence: Found::Rounds(Rounds { complete, replicated: replicated(record) }),
+    }
+}
+
+/// Whoever had several processes in a round, each once, in the order of the record.
+fn replicated(record: &Record) -> Vec<String> {
+    let runs = || record.rounds.iter().flat_map(|round| &round.runs);
+    let has_several = |entry: &&Entry| {
+        runs().any(|run| run.replica > 0 && run.contender == entry.identity.name && !run.cells.is_empty())
+    };
+    record.contenders.iter().filter(has_several).map(|entry| entry.identity.name.clone()).collect()
 }
 
 fn isolation(record: &Record) -> Check {

@@ -2,6 +2,7 @@
 
 mod counting;
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use assay_model::experiment::Cell;
@@ -79,13 +80,15 @@ pub struct Evidence<'r> {
     pub long_look: Vec<ServerRun<'r>>,
 }
 
-/// Servers that lived at once: those of a round, or of one group of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Servers that lived at once, no two of one contender: the replicas with one number in a round, or in one group of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Block {
     /// Place of the round in the record.
     pub round: usize,
     /// The number of the group in its round.
     pub group: u32,
+    /// The number of the replicas.
+    pub replica: u32,
 }
 
 impl Times {
@@ -207,15 +210,20 @@ impl<'r> Evidence<'r> {
     }
 
     /// The blocks in which a cell was measured, in the order of the rounds. Where servers take turns these are the groups of each
-    /// round; what is measured in one piece is nobody's turn, so there a round is one block however it was split.
+    /// round, and in them the replicas with each number; what is measured in one piece is nobody's turn, so there a round is one block
+    /// however it was split. Each round has a block, and each group one of first replicas.
     pub(crate) fn blocks(&self, cell: &Cell) -> Vec<Block> {
         let is_turned = self.record.experiment.is_turned(cell);
-        let groups = |round: &Vec<ServerRun<'r>>| {
-            let last = round.iter().map(|server_run| server_run.run.group).max().unwrap_or(0);
-            if is_turned { last } else { 0 }
+        let of_round = |(round, server_runs): (usize, &Vec<ServerRun<'r>>)| -> BTreeSet<Block> {
+            let first = |group| Block { round, group, replica: 0 };
+            let of_run = |server_run: &ServerRun<'r>| {
+                let Run { group, replica, .. } = *server_run.run;
+                [first(group), Block { replica, ..first(group) }]
+            };
+            let turned = server_runs.iter().filter(|_| is_turned).flat_map(of_run);
+            let all: BTreeSet<Block> = turned.collect();
+            if all.is_empty() { BTreeSet::from([first(0)]) } else { all }
         };
-        let of_round =
-            |(round, server_runs)| (0..=groups(server_runs)).map(move |group| Block { round, group });
         self.rounds.iter().enumerate().flat_map(of_round).collect()
     }
 
@@ -226,7 +234,9 @@ impl<'r> Evidence<'r> {
         let of_block = |block: &Block| {
             let server_runs = || self.rounds[block.round].iter().filter(its);
             match is_turned {
-                true => server_runs().find(|server_run| server_run.run.group == block.group),
+                true => server_runs().find(|server_run| {
+                    server_run.run.group == block.group && server_run.run.replica == block.replica
+                }),
                 false => server_runs()
                     .find(|server_run| server_run.window(cell).is_some())
                     .or_else(|| server_runs().next()),
@@ -247,6 +257,25 @@ impl<'r> ServerRun<'r> {
 mod tests {
     use super::*;
     use crate::{compare, precision, settling, testing};
+
+    /// Numbers of groups and replicas are whatever a record says, and the blocks are no more than its runs.
+    #[test]
+    fn rounds_are_divided_by_the_groups_and_replicas_that_are_there() {
+        let mut record = testing::record(&[("a", &[100.0, 110.0]), ("b", &[90.0, 95.0])]);
+        let cell = Cell::closed("hello", 64);
+        let again = |run: &Run, replica| Run { replica, ..run.clone() };
+        let further = [1, u32::MAX].map(|replica| again(&record.rounds[1].runs[0], replica));
+        record.rounds[1].runs.extend(further);
+        let evidence = Evidence::of(&record).expect("readable");
+        let block = |round, group, replica| Block { round, group, replica };
+        let all = [block(0, 0, 0), block(1, 0, 0), block(1, 0, 1), block(1, 0, u32::MAX)];
+        assert_eq!(evidence.blocks(&cell), all);
+        let there = |name| evidence.server_runs(name, &cell).iter().map(Option::is_some).collect::<Vec<_>>();
+        assert_eq!((there("a"), there("b")), (vec![true; 4], vec![true, true, false, false]));
+        record.rounds[0].runs[1].group = u32::MAX;
+        let evidence = Evidence::of(&record).expect("readable");
+        assert_eq!(evidence.blocks(&cell)[..2], [block(0, 0, 0), block(0, u32::MAX, 0)]);
+    }
 
     /// Whatever is asked of a record with a spoilt histogram: the answer is the same error.
     #[test]

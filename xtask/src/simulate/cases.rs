@@ -216,6 +216,13 @@ pub(super) fn adaptive() -> Vec<AdaptiveCase> {
     let types = |world| (world, 14, Costs { round_s: 55.0, rotation_s: 36.0 }, 1020.0);
     let restless = [0.004, 0.01, 0.02, 0.04, 0.06, 0.08].map(|sd| Simulated::of(1.0, sd, 0.2)).to_vec();
     let spread = ladder(11, 1.3, 0.02, 0.2);
+    // As Node.js and Fastify are beside servers that were compiled beforehand (docs/results/design.md#restless-contenders).
+    let quiet = |world| (world, 14, Costs { round_s: 110.0, rotation_s: 47.0 }, 1000.0);
+    let two_restless = |step: f64| {
+        let mut contenders = ladder(11, step, 0.03, 0.07);
+        [3, 6].iter().for_each(|&i: &usize| contenders[i].restart_sd = 0.11);
+        World::noisy(contenders, 2, 1)
+    };
     [
         ("showdown, 7 alike", showdown(World::noisy(alike(7, 0.015, 0.23), 2, 1)), honest as Holds<_>),
         ("showdown, 6 uneven", showdown(World::noisy(uneven(0.2), 2, 1)), honest),
@@ -223,6 +230,8 @@ pub(super) fn adaptive() -> Vec<AdaptiveCase> {
         ("showdown, 7, each 1.3 times", showdown(World::noisy(ladder(7, 1.3, 0.015, 0.23), 2, 1)), honest),
         ("types, 11 alike", types(World::noisy(alike(11, 0.02, 0.2), 2, 1)), honest),
         ("types, 11, each 1.3 times", types(World::noisy(spread, 2, 1)), honest),
+        ("types, 9 calm and 2 restless", quiet(two_restless(1.0)), honest),
+        ("types, 9 calm and 2 restless, each 1.15 times", quiet(two_restless(1.15)), honest),
     ]
     .map(|(name, (world, tables, costs, budget_s), holds)| {
         (name.to_owned(), Adaptive { world, tables, costs, budget_s }, holds)

@@ -64,8 +64,9 @@ struct Rider<'l, 'a> {
     length: TurnLength,
     /// Most turns.
     most: u32,
-    /// How many rotations it has one turn in.
+    /// How many rotations it has one turn in, and the first of them: replicas have theirs one after the other.
     every: u32,
+    first: u32,
     /// Rotations in which it had its turn.
     rotations: u32,
     turns: Vec<Turn>,
@@ -133,11 +134,24 @@ impl Rotations<'_> {
         let tally = Tally::begin(&ongoing.server);
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
-        let every = if is_settled { SETTLED_EVERY } else { 1 };
+        let replicas = ongoing.replicas_in(self.cell, self.settled);
+        let every = if is_settled { SETTLED_EVERY } else { replicas };
+        let first = ongoing.server_run.replica;
         let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
-        let (turns, seen, sampler, whole) = (Vec::new(), None, None, None);
-        let rotations = 0;
-        Ok(Rider { ongoing, generator, length, most, every, rotations, turns, seen, sampler, whole, tally })
+        Ok(Rider {
+            ongoing,
+            generator,
+            length,
+            most,
+            every,
+            first,
+            rotations: 0,
+            turns: Vec::new(),
+            seen: None,
+            sampler: None,
+            whole: None,
+            tally,
+        })
     }
 
     /// Gives a rider turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
@@ -182,7 +196,7 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                if !number.is_multiple_of(rider.every) || rider.rotations >= rider.most {
+                if number % rider.every != rider.first || rider.rotations >= rider.most {
                     continue;
                 }
                 if let Err(failure) = self.turn_until_it_counts(rider, &census, (number, place), telling) {

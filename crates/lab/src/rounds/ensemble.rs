@@ -83,7 +83,8 @@ impl Ensemble<'_> {
     fn lacks_its_partner(&self, parts: &mut [Part<'_>]) -> bool {
         let somebody_failed = parts.iter().any(|part| matches!(part, Part::Over { .. }));
         let is_compared = |ongoing: &OngoingRun<'_>| {
-            !ongoing.server_run.subject.is_limit() && ongoing.server_run.entry.control_of.is_none()
+            let ServerRun { subject, entry, replica, .. } = ongoing.server_run;
+            !subject.is_limit() && entry.control_of.is_none() && replica == 0
         };
         let compared = alive(parts).filter(|(_, ongoing)| is_compared(ongoing)).count();
         self.plan.least_contenders > 1 && somebody_failed && compared < 2
@@ -229,12 +230,18 @@ impl Ensemble<'_> {
         let left = until.saturating_duration_since(now).saturating_sub(after);
         let mut turns_in = |cell: &Cell| -> f64 {
             let riders = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
-            riders.map(|(_, ongoing)| self.settled.share_of(&ongoing.run.contender, cell)).sum()
+            riders.map(|(_, ongoing)| self.share_of_turns(ongoing, cell)).sum()
         };
         let all: f64 = cells.iter().map(|(_, cell)| turns_in(cell)).sum();
         let own = cells.first().map_or(0.0, |(_, cell)| turns_in(cell));
         let share = if all > 0.0 { own / all } else { 0.0 };
         Pace { until: Some(now + left.mul_f64(share)), ..self.pace }
+    }
+
+    /// Turns of a process in a cell for each turn of one that is alone and not told apart.
+    fn share_of_turns(&self, ongoing: &OngoingRun<'_>, cell: &Cell) -> f64 {
+        self.settled.share_of(&ongoing.run.contender, cell)
+            / f64::from(ongoing.replicas_in(cell, self.settled))
     }
 
     /// What is measured in one piece, and stopping, probably takes.
@@ -256,7 +263,9 @@ impl Ensemble<'_> {
 
     fn measure_in_one_piece(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
         let experiment = &self.plan.experiment;
+        // Further processes are there for the turns alone.
         let failures: Vec<_> = alive(parts)
+            .filter(|(_, ongoing)| ongoing.server_run.replica == 0)
             .filter_map(|(place, ongoing)| {
                 let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
                 let measured = measured.and_then(|()| ongoing.cross_check(telling));

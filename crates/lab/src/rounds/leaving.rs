@@ -59,9 +59,16 @@ impl Runner<'_> {
         if self.stop.soon() && run.cells.is_empty() {
             return;
         }
-        let (failure, setting) = (run.failure.clone(), run.setting());
+        let (failure, setting, replica) = (run.failure.clone(), run.setting(), run.replica);
         if let Some(round) = self.record.rounds.last_mut() {
             round.runs.push(run);
+        }
+        if replica > 0 {
+            // That it cannot live beside another is nothing against the contender.
+            failure.inspect(|reason| {
+                log::failed(&self.subjects[subject].identity.name, reason, 0, false);
+            });
+            return;
         }
         let Some(reason) = failure else {
             self.failures.remove(&(subject, setting));

@@ -86,7 +86,10 @@ impl Runner<'_> {
             let is_useful = !own.is_limit() || self.plan.takes_turns();
             entry.control_of.is_none() && entry.absence_on(cell.setting()).is_none() && answers && is_useful
         };
-        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, setting }).collect()
+        (0..self.subjects.len())
+            .filter(takes_part)
+            .map(|subject| Part { subject, setting, replica: 0 })
+            .collect()
     }
 
     /// Who finds no room beside the others is not looked at.

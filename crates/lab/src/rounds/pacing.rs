@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_model::record::Run;
 use assay_model::units::Nanos;
-use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
+use assay_verdict::allocation::{Further, Means, Replicas, Seen, Settled, time_in_turns};
 
 use super::Runner;
 use super::carousel::Pace;
@@ -25,6 +25,8 @@ pub(super) struct Pacing {
     pace: Pace,
     /// Who gets fewer turns.
     settled: Settled,
+    /// Who gets several processes.
+    replicas: Replicas,
     /// What later rounds take besides turns, as far as it is known.
     besides: Option<Duration>,
 }
@@ -43,6 +45,11 @@ impl Pacing {
     /// Who gets fewer turns.
     pub(super) fn settled(&self) -> &Settled {
         &self.settled
+    }
+
+    /// How many processes of a contender take turns for it.
+    pub(super) fn replicas(&self, contender: &str) -> u32 {
+        self.replicas.number(contender)
     }
 }
 
@@ -65,6 +72,7 @@ impl Runner<'_> {
             rounds: opening.rounds,
             pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)), planned },
             settled: Settled::default(),
+            replicas: Replicas::default(),
             besides: None,
         });
     }
@@ -93,6 +101,7 @@ impl Runner<'_> {
             pacing.rounds = done + further;
             pacing.pace = next;
             pacing.settled = seen.settled;
+            pacing.replicas = seen.replicas;
             pacing.besides = Some(later);
         }
         Ok(())

@@ -27,12 +27,14 @@ use crate::subject::Launch;
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
 const SHARE_OF_MEMORY: f64 = 0.8;
 
-/// One subject in one setting.
+/// One subject in one setting, or one of its processes there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) subject: usize,
     /// The place of its setting among the run's.
     pub(super) setting: usize,
+    /// The number of the process among those that take turns for the subject.
+    pub(super) replica: u32,
 }
 
 /// Those who live at once in a round.
@@ -60,8 +62,8 @@ impl Runner<'_> {
         let settings = self.settings.len();
         let order = block(self.plan.seed, index, self.subjects.len() * settings, all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
-        let parts =
-            order.contenders.iter().map(|part| Part { subject: part / settings, setting: part % settings });
+        let part = |part: &usize| Part { subject: part / settings, setting: part % settings, replica: 0 };
+        let parts = order.contenders.iter().map(part);
         let parts: Vec<Part> =
             parts.filter(|part| !self.is_out(part.subject, self.settings[part.setting].setting)).collect();
         if !self.plan.takes_turns() {
@@ -95,6 +97,7 @@ impl Runner<'_> {
     fn together(&mut self, round: u32, parts: &[Part], order: &[usize], pace: Pace) {
         let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
         let common = common(&needs).map(|place| parts[place]);
+        let parts = &self.with_replicas(parts);
         let mut waiting = parts.to_vec();
         for number in 0.. {
             let groups = self.divide(parts, &waiting, common, number);
@@ -114,6 +117,32 @@ impl Runner<'_> {
             let begun = self.group(Group { round, number, parts: group, common }, order, own);
             waiting.retain(|part| !begun.contains(part));
         }
+    }
+
+    /// Those parts, and further processes of whoever gets some, where that does not split the round.
+    fn with_replicas(&self, parts: &[Part]) -> Vec<Part> {
+        let further = |part: &Part| {
+            let (part, number) = (*part, self.replicas_of(*part));
+            (1..number).map(move |replica| Part { replica, ..part })
+        };
+        let all: Vec<Part> = parts.iter().copied().chain(parts.iter().flat_map(further)).collect();
+        let needs: Vec<Need> = all.iter().map(|part| self.need(*part)).collect();
+        if groups(&needs, None, &self.room()).len() > 1 { parts.to_vec() } else { all }
+    }
+
+    /// How many processes of a subject take turns for it: one where a port or a server that runs already allows no other, where one
+    /// failed beside another, and where no cell is left in which the subject is not told apart.
+    fn replicas_of(&self, part: Part) -> u32 {
+        let (subject, Some(pacing)) = (&self.subjects[part.subject], &self.pacing) else { return 1 };
+        let name = &subject.identity.name;
+        let setting = self.settings[part.setting].setting;
+        let is_free = matches!(subject.launch, Launch::Process(_)) && subject.fixed_port().is_none();
+        let mut before = self.record.rounds.iter().flat_map(|round| &round.runs);
+        let has_failed = before.any(|run| run.contender == *name && run.replica > 0 && run.failure.is_some());
+        let cells = self.cells_of(subject);
+        let mut own = cells.iter().filter(|(_, cell)| cell.setting() == setting);
+        let is_open = own.any(|(_, cell)| !pacing.settled().has(name, cell));
+        if is_free && !has_failed && is_open { pacing.replicas(name) } else { 1 }
     }
 
     /// Tells once that rounds are split.
@@ -181,6 +210,7 @@ impl Runner<'_> {
                 server_run.cells.retain(|cell| self.plan.experiment.is_turned(cell));
                 server_run.log = self.log(*part, format!("{round}-{number}"));
             }
+            server_run.replicas = parts.iter().filter(|other| part.is_process_of(**other)).count() as u32;
             server_run
         });
         let setting = parts.first().map(|part| self.settings[part.setting].setting).unwrap_or_default();
@@ -262,9 +292,15 @@ impl Runner<'_> {
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
         cells.sort_by_key(|cell| !cell.offered.is_capacity());
         cells.retain(|cell| cell.setting() == *setting && self.takes(part.subject, cell.offered));
+        let is_settled = |cell: &Cell| {
+            self.pacing.as_ref().is_some_and(|pacing| pacing.settled().has(&subject.identity.name, cell))
+        };
+        cells.retain(|cell| part.replica == 0 || !is_settled(cell));
         ServerRun {
             plan: self.plan,
             setting: *setting,
+            replica: part.replica,
+            replicas: 1,
             away: self.away.as_ref(),
             hosts: self.hosts.as_ref(),
             link,
@@ -279,7 +315,10 @@ impl Runner<'_> {
             entry: &self.record.contenders[part.subject],
             subject,
             cells,
-            log: self.log(part, round),
+            log: match part.replica {
+                0 => self.log(part, round),
+                replica => self.log(part, format!("{round}-{replica}")),
+            },
             work: &self.work,
             began: self.began,
             budget_ends: self.end_of_budget(),
@@ -331,6 +370,13 @@ impl Runner<'_> {
             Offered::Redline(_) => !is_control && !self.subjects[subject].is_limit(),
             Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_control,
         }
+    }
+}
+
+impl Part {
+    /// Whether both are the same subject in the same setting.
+    fn is_process_of(self, other: Self) -> bool {
+        Self { replica: other.replica, ..self } == other
     }
 }
 

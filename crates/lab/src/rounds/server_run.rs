@@ -15,6 +15,7 @@ use assay_model::record::{Entry, NotRun, Record, Run, Stage};
 use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
+use assay_verdict::allocation::Settled;
 
 use super::event::Event;
 use super::telling::Telling;
@@ -38,6 +39,10 @@ pub(crate) struct ServerRun<'a> {
     pub plan: &'a RunPlan,
     /// What the server is started for.
     pub setting: Setting,
+    /// The number of this process among those that take turns for the contender.
+    pub replica: u32,
+    /// How many these are.
+    pub replicas: u32,
     /// The other host on which the server lives; absent for this one.
     pub away: Option<&'a Away>,
     /// The hosts from which load comes; absent for this one.
@@ -129,7 +134,8 @@ impl<'a> ServerRun<'a> {
     pub(super) fn unlived(&self) -> Run {
         let offset_ns = self.began.elapsed().into();
         let Setting { network, protocol } = self.setting;
-        Run { contender: self.subject.identity.name.clone(), network, protocol, offset_ns, ..Run::default() }
+        let (contender, replica) = (self.subject.identity.name.clone(), self.replica);
+        Run { contender, network, protocol, replica, offset_ns, ..Run::default() }
     }
 
     /// Starts the server; a run that says why where it does not start.
@@ -282,6 +288,13 @@ impl<'a> ServerRun<'a> {
             stack: files.end.as_ref(),
             authority: files.authority.as_deref(),
         }
+    }
+}
+
+impl OngoingRun<'_> {
+    /// How many processes take turns for the contender in a cell: several tell nothing of one that is told apart already.
+    pub(super) fn replicas_in(&self, cell: &Cell, settled: &Settled) -> u32 {
+        if settled.has(&self.run.contender, cell) { 1 } else { self.server_run.replicas.max(1) }
     }
 }
 

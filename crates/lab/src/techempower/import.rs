@@ -299,6 +299,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
         Run {
             contender: name.to_owned(),
             group: 0,
+            replica: 0,
             network: None,
             protocol: Protocol::H1,
             offset_ns,

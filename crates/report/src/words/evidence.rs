@@ -68,7 +68,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::TlsOtherwise { asked, agreed, windows } => server::tls_otherwise(asked, agreed, *windows),
         E::Build { version, profile } => runs::build(version, profile),
-        E::Rounds { complete } => runs::rounds(check, *complete),
+        E::Rounds(rounds) => runs::rounds(check, rounds),
         E::Isolation { statement } => statement.clone(),
         E::GeneratorBusy { busy_share } => {
             format!("the generator used up to {} of its CPU", format::percent(*busy_share))

@@ -240,6 +240,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         network: None,
         protocol: Protocol::H1,
         group: 0,
+        replica: 0,
         offset_ns,
         startup_ns,
         idle: Some(idle),

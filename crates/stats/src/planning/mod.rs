@@ -6,6 +6,7 @@
 
 mod design;
 mod duet;
+mod replicas;
 mod rest;
 
 use crate::error::{at_least, not_negative};
@@ -15,6 +16,7 @@ use crate::{StatsError, student};
 pub use crate::table::Components;
 pub use design::{ComparisonPlan, Costs, Design, Expectation, best, budget_for, shows};
 pub use duet::{duet_for, duet_shows};
+pub use replicas::{MOST_REPLICAS, replicas};
 pub use rest::{Course, Rest, rest};
 
 /// The fewest rounds after which the half-width to expect of one ratio is at most `goal` (0.014 for ± 1.4 %), when the ratio

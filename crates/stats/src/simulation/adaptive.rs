@@ -1,5 +1,5 @@
 //! Runs that spend their budget by what they see, as real ones do: how long rounds are, and how many, follows from how much restarts
-//! and windows vary; who is told apart from everybody has every second window only.
+//! and windows vary; who is told apart from everybody has every second window only, and who is restless has several processes.
 
 use rand::Rng;
 
@@ -7,7 +7,7 @@ use super::trials::Counts;
 use super::{SimulationOutcome, Trials, Truth as _, World};
 use crate::StatsError;
 use crate::moderation::Prior;
-use crate::planning::{ComparisonPlan, Components, Costs, Course, rest};
+use crate::planning::{ComparisonPlan, Components, Costs, Course, MOST_REPLICAS, replicas, rest};
 use crate::simultaneous::{Looks, each_of};
 use crate::table::{Table, Windows};
 use crate::tiers::LEAST_MARGIN;
@@ -34,8 +34,10 @@ pub struct Adaptive {
 /// A run as it goes on.
 #[derive(Default)]
 struct Ongoing {
-    /// By table and contender.
+    /// By table, [`MOST_REPLICAS`] rows for each contender.
     measured: Vec<Vec<Windows>>,
+    /// How many of them each contender has in the next round.
+    replicas: Vec<usize>,
     /// Whether a contender is told apart from everybody, likewise.
     settled: Vec<Vec<bool>>,
     done: Vec<f64>,
@@ -60,7 +62,8 @@ impl Adaptive {
     fn run(&self, rng: &mut impl Rng) -> Result<Ongoing, StatsError> {
         let n = self.world.contenders.len();
         let mut ongoing = Ongoing {
-            measured: vec![vec![Windows::new(); n]; self.tables],
+            measured: vec![vec![Windows::new(); n * MOST_REPLICAS]; self.tables],
+            replicas: vec![1; n],
             settled: vec![vec![false; n]; self.tables],
             done: Vec::new(),
         };
@@ -86,22 +89,26 @@ impl Adaptive {
 impl Ongoing {
     /// One more round of each table.
     fn measure(&mut self, world: &World, rotations: usize, rng: &mut impl Rng) {
-        let round = World { rounds: 1, rotations, ..world.clone() };
-        for (measured, settled) in self.measured.iter_mut().zip(&self.settled) {
-            let of_round = round.measure(rng);
-            for ((windows, settled), mut own) in measured.iter_mut().zip(settled).zip(of_round) {
-                if *settled {
-                    own.iter_mut()
-                        .flat_map(|block| block.iter_mut().skip(1).step_by(2))
-                        .for_each(|window| *window = None);
-                }
-                windows.append(&mut own);
+        let several = self.replicas.iter().enumerate();
+        let living: Vec<(usize, usize)> =
+            several.flat_map(|(i, &number)| (0..number).map(move |replica| (i, replica))).collect();
+        let contenders = living.iter().map(|(i, _)| world.contenders[*i]).collect();
+        let round = World { contenders, rounds: 1, rotations, ..world.clone() };
+        for (rows, settled) in self.measured.iter_mut().zip(&self.settled) {
+            rows.iter_mut().for_each(|windows| windows.push(Vec::new()));
+            for (&(i, replica), own) in living.iter().zip(round.measure(rng)) {
+                let every = if settled[i] { 2 } else { self.replicas[i] };
+                let has_turn = |rotation: usize| rotation % every == replica && !(settled[i] && replica > 0);
+                let turns = own.into_iter().flatten().enumerate();
+                let turns = turns.map(|(rotation, window)| window.filter(|_| has_turn(rotation))).collect();
+                rows[i * MOST_REPLICAS + replica].pop();
+                rows[i * MOST_REPLICAS + replica].push(turns);
             }
         }
         self.done.push(rotations as f64);
     }
 
-    /// What was seen of the noise; and who is told apart from now on.
+    /// What was seen of the noise; and who is told apart, and who is restless, from now on.
     fn look(&mut self) -> Result<Components, StatsError> {
         let tables = self.fitted()?;
         let groups: Vec<_> = tables.iter().map(Table::spreads).collect();
@@ -113,12 +120,18 @@ impl Ongoing {
             let open = compared.open();
             settled.iter_mut().enumerate().for_each(|(i, settled)| *settled = !open.contains(&i));
         }
+        let told: Vec<Vec<_>> = tables.iter().map(Table::restlessness).collect();
+        let of = |i: usize| told.iter().filter_map(|table| table[i]).collect();
+        self.replicas = replicas(&(0..self.replicas.len()).map(of).collect::<Vec<_>>());
         let own = Components::of_run(&tables).or_else(|| Components::of_windows(&tables));
         Ok(own.map_or(EXPECTED, |own| own.with_expected(&EXPECTED, tables.len())))
     }
 
     fn fitted(&self) -> Result<Vec<Table>, StatsError> {
-        self.measured.iter().map(|table| Table::fit(table)).collect()
+        let contender_of: Vec<usize> =
+            (0..self.replicas.len() * MOST_REPLICAS).map(|row| row / MOST_REPLICAS).collect();
+        let rounds: Vec<usize> = (0..self.done.len()).collect();
+        self.measured.iter().map(|rows| Table::fit_replicas(rows, &contender_of, &rounds)).collect()
     }
 
     /// Turns of a typical contender, 1 where nobody is told apart.
@@ -148,6 +161,15 @@ mod tests {
         let equals = outcome(World::noisy(alike(5, 0.015, 0.2), 2, 1), 150);
         assert!(equals.false_runs <= 0.05 && equals.covered >= 0.93, "{equals:?}");
         assert!((2.0..=8.0).contains(&equals.rounds), "{equals:?}");
+    }
+
+    /// Restarts of two vary by a tenth, those of the others by a fiftieth.
+    #[test]
+    fn nor_where_some_are_restless_and_get_several_processes() {
+        let mut contenders = alike(6, 0.02, 0.1);
+        contenders[..2].iter_mut().for_each(|restless| restless.restart_sd = 0.11);
+        let equals = outcome(World::noisy(contenders, 2, 1), 150);
+        assert!(equals.false_runs <= 0.05 && equals.covered >= 0.93, "{equals:?}");
     }
 
     #[test]

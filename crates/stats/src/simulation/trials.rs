@@ -143,7 +143,8 @@ fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, Stat
     let measured: Vec<Vec<Gauged>> =
         measured.iter().map(|table| table.iter().map(so_far).collect()).collect();
     let explained = explain(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    explained.tables.into_iter().map(|adjusted| adjusted.table(blocks)).collect()
+    let rows: Vec<usize> = (0..measured.first().map_or(0, Vec::len)).collect();
+    explained.tables.into_iter().map(|adjusted| adjusted.table(&rows, blocks)).collect()
 }
 
 /// One run.

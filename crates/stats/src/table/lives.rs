@@ -15,7 +15,7 @@ const MOST_SWEEPS: usize = 100;
 /// The fit has come to rest when no life moves by more than this, on the logarithmic scale.
 const AT_REST: f64 = 1e-9;
 
-/// The windows of one round: a row for each contender, a column for each rotation.
+/// The windows of one round: a row for each process, a column for each rotation.
 pub(super) type Round<'w> = Vec<&'w [Option<f64>]>;
 
 /// One life of one contender.
@@ -27,27 +27,57 @@ pub(super) struct Life {
     pub(super) influences: Vec<Option<f64>>,
     /// Windows that counted.
     pub(super) windows: usize,
+    /// How many processes it is the mean of.
+    pub(super) replicas: usize,
 }
 
 /// Lives by contender and block.
 pub(super) type Lives = Vec<Vec<Option<Life>>>;
 
-/// The lives of all contenders, round by round; `None` for a contender without a window in that round.
-pub(super) fn lives(rounds: &[Round<'_>]) -> Vec<Vec<Option<Life>>> {
+/// The lives of all processes, round by round; `None` for one without a window in that round. `contender_of` says whose each row is:
+/// windows of all processes of a contender are taken to vary alike.
+pub(super) fn lives(rounds: &[Round<'_>], contender_of: &[usize]) -> Vec<Vec<Option<Life>>> {
     let started: Vec<Fit> = rounds.iter().map(|round| Fit::polished(round)).collect();
-    let contenders = rounds.iter().map(Vec::len).max().unwrap_or(0);
-    let of_contender = |i: usize| -> Vec<f64> {
+    let of_contender = |contender: usize| -> Vec<f64> {
+        let rows = || (0..contender_of.len()).filter(|&row| contender_of[row] == contender);
         let of_round = |(fit, round): (&Fit, &Round<'_>)| {
-            fit.residuals(round, i).flatten().map(f64::abs).collect::<Vec<_>>()
+            rows().flat_map(|row| fit.residuals(round, row).flatten().map(f64::abs)).collect::<Vec<_>>()
         };
         started.iter().zip(rounds).flat_map(of_round).collect()
     };
-    let scales: Vec<f64> = (0..contenders).map(|i| spread_of(&mut of_contender(i))).collect();
+    let scale = |contender: &usize| spread_of(&mut of_contender(*contender));
+    let scales: Vec<f64> = contender_of.iter().map(scale).collect();
     started
         .into_iter()
         .zip(rounds)
         .map(|(fit, round)| fit.settled(round, &scales).lives(round, &scales))
         .collect()
+}
+
+/// Processes of one contender that took turns in a round, as one life: at the mean of their levels. `None` where there is none.
+pub(super) fn mean(replicas: &[&Life]) -> Option<Life> {
+    let n = replicas.len();
+    if n < 2 {
+        return replicas.first().map(|only| (*only).clone());
+    }
+    let windows: usize = replicas.iter().map(|life| life.windows).sum();
+    // Each level is fitted to its own windows, so as many degrees of freedom are gone as there are levels.
+    let left = windows.checked_sub(n).filter(|left| *left > 0);
+    let lost = left.map(|left| ((windows as f64 - 1.0) / left as f64).sqrt());
+    let part = |life: &Life, rotation: usize| -> Option<f64> {
+        let influence = (*life.influences.get(rotation)?)?;
+        Some(influence * windows as f64 / (life.windows * n) as f64 * lost?)
+    };
+    let in_rotation = |rotation: usize| -> Option<f64> {
+        replicas.iter().filter_map(|life| part(life, rotation)).reduce(|sum, of| sum + of)
+    };
+    let rotations = replicas.iter().map(|life| life.influences.len()).max().unwrap_or(0);
+    Some(Life {
+        level: replicas.iter().map(|life| life.level).sum::<f64>() / n as f64,
+        influences: (0..rotations).map(in_rotation).collect(),
+        windows,
+        replicas: n,
+    })
 }
 
 /// Effects of lives and rotations in one round.
@@ -144,7 +174,7 @@ impl Fit {
         let slope = unclipped.max(1) as f64 / windows.max(1) as f64;
         let influence = |residual: f64| residual * weight(residual, scale) / slope;
         let influences = residuals.into_iter().map(|residual| residual.map(influence)).collect();
-        (windows > 0).then_some(Life { level: self.levels[i], influences, windows })
+        (windows > 0).then_some(Life { level: self.levels[i], influences, windows, replicas: 1 })
     }
 }
 

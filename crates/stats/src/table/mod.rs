@@ -10,6 +10,9 @@
 //! group it did not do to the next. A contender that lives in every group, once started afresh for each, joins them: two that
 //! never lived at once are compared by how each differs from it, and the interval is as much wider as that is less sure.
 //!
+//! A contender whose restarts vary much may live several times in a block. These *replicas* take turns for it, and the mean of their
+//! levels is its level there.
+//!
 //! From the bottom up: `lives` makes one number of each life, `effects` one of each contender, `spreads` says how much
 //! lives vary, [`crate::moderation`] lends what other tables know of that, `compare` judges.
 
@@ -27,12 +30,23 @@ use crate::error::{at_least, finite};
 use crate::moderation::{Group, Moderated, Prior, Spread};
 use crate::{Interval, StatsError, student};
 use effects::Effects;
-use lives::Lives;
+use lives::{Life, Lives};
 use spreads::{Spreads, pairs_of};
 
 /// The windows of one contender: by block, which is a round or a group of one, and by rotation within the block, the natural
 /// logarithm of the rate. `None` is a window that is void or was not measured; rows that end early are filled up with it.
 pub type Windows = Vec<Vec<Option<f64>>>;
+
+/// How much the lives of one contender vary, as variances of logarithms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Restlessness {
+    /// From one process to the next, without what windows add.
+    pub restarts: f64,
+    /// What windows add to the contender's level in a round.
+    pub windows: f64,
+    /// Of the contender's level in a round, with what windows add, and of as many processes as it had there.
+    pub level: f64,
+}
 
 /// An interval that reaches further than a thousand times its estimate is no statement.
 const MOST_REACH: f64 = 6.9;
@@ -57,20 +71,27 @@ impl Table {
     /// When there are no contenders, or a logarithm is not finite.
     pub fn fit(contenders: &[Windows]) -> Result<Self, StatsError> {
         let blocks = contenders.iter().map(Vec::len).max().unwrap_or(0);
-        Self::fit_in_groups(contenders, &(0..blocks).collect::<Vec<_>>())
+        let numbers = |n: usize| (0..n).collect::<Vec<_>>();
+        Self::fit_replicas(contenders, &numbers(contenders.len()), &numbers(blocks))
     }
 
-    /// A table of rounds that were split into groups: `round_of` holds the round of each block, counted from 0, in the order in
-    /// which the windows have their blocks.
+    /// A table of rounds that may have been split into groups, of contenders that may have had several processes in one: there is a row of
+    /// windows for each process. `contender_of` holds the contender of each row, and `round_of` the round of each block in the order in
+    /// which the rows have their blocks; both are counted from 0.
     ///
     /// # Errors
-    /// As [`Self::fit`], and when there are windows of more blocks than have a round.
-    pub fn fit_in_groups(contenders: &[Windows], round_of: &[usize]) -> Result<Self, StatsError> {
-        at_least("a table", 1, contenders.len())?;
-        at_least("blocks of a table", contenders.iter().map(Vec::len).max().unwrap_or(0), round_of.len())?;
-        let known: Vec<f64> = contenders.iter().flatten().flatten().copied().flatten().collect();
+    /// As [`Self::fit`], and when there are more rows than have a contender, or windows of more blocks than have a round.
+    pub fn fit_replicas(
+        rows: &[Windows],
+        contender_of: &[usize],
+        round_of: &[usize],
+    ) -> Result<Self, StatsError> {
+        at_least("a table", 1, rows.len())?;
+        at_least("contenders of a table's rows", rows.len(), contender_of.len())?;
+        at_least("blocks of a table", rows.iter().map(Vec::len).max().unwrap_or(0), round_of.len())?;
+        let known: Vec<f64> = rows.iter().flatten().flatten().copied().flatten().collect();
         finite(&known)?;
-        let lives = lives_of(contenders);
+        let lives = lives_of(rows, &contender_of[..rows.len()]);
         let spreads = spreads::spreads(&lives, round_of);
         let effects = effects::effects(&lives, &spreads);
         let unseen = vec![0.0; lives.len()];
@@ -176,6 +197,19 @@ impl Table {
         Ok(around(effect, reach, confidence))
     }
 
+    /// By how much the lives of each contender vary, and why; `None` for one that was not measured in two rounds.
+    pub fn restlessness(&self) -> Vec<Option<Restlessness>> {
+        let of = |(contender, lives): (usize, &Vec<Option<Life>>)| {
+            let lived: Vec<&Life> = lives.iter().flatten().collect();
+            let own = spreads::own_spread(lives);
+            let level = *self.spreads.contenders.get(contender)?;
+            let replicas = lived.iter().map(|life| life.replicas as f64).sum::<f64>() / lived.len() as f64;
+            let restarts = (level - own.within).max(0.0) * replicas;
+            (own.degrees_of_freedom > 0.0).then_some(Restlessness { restarts, windows: own.within, level })
+        };
+        self.lives.iter().enumerate().map(of).collect()
+    }
+
     /// Difference of effects, its standard error, and the moderated variance behind it.
     fn difference(&self, first: usize, second: usize, prior: &Prior) -> Option<(f64, f64, Moderated)> {
         let effect = |i: usize| self.effects.of_contenders.get(i).copied().flatten();
@@ -214,13 +248,18 @@ fn around(difference: f64, reach: f64, confidence: f64) -> Option<Interval> {
     (reach <= MOST_REACH).then(|| interval.exp())
 }
 
-fn lives_of(contenders: &[Windows]) -> Lives {
-    let blocks = contenders.iter().map(Vec::len).max().unwrap_or(0);
+fn lives_of(rows: &[Windows], contender_of: &[usize]) -> Lives {
+    let blocks = rows.iter().map(Vec::len).max().unwrap_or(0);
     let block = |b: usize| -> lives::Round<'_> {
-        contenders.iter().map(|windows| windows.get(b).map_or(&[][..], Vec::as_slice)).collect()
+        rows.iter().map(|windows| windows.get(b).map_or(&[][..], Vec::as_slice)).collect()
     };
-    let mut by_block = lives::lives(&(0..blocks).map(block).collect::<Vec<_>>());
-    (0..contenders.len()).map(|i| by_block.iter_mut().map(|lives| lives[i].take()).collect()).collect()
+    let by_block = lives::lives(&(0..blocks).map(block).collect::<Vec<_>>(), contender_of);
+    let in_block = |contender: usize, processes: &Vec<Option<Life>>| {
+        let own = processes.iter().zip(contender_of).filter(|(_, of)| **of == contender);
+        lives::mean(&own.filter_map(|(life, _)| life.as_ref()).collect::<Vec<_>>())
+    };
+    let contenders = contender_of.iter().max().map_or(0, |last| last + 1);
+    (0..contenders).map(|i| by_block.iter().map(|processes| in_block(i, processes)).collect()).collect()
 }
 
 /// Joins whoever lived in the same block.

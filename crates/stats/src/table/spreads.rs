@@ -18,7 +18,7 @@ pub(super) struct Spreads {
     pub(super) pairs: Vec<Spread>,
     /// How much each contender's lives vary, as a variance.
     pub(super) contenders: Vec<f64>,
-    /// How many times the typical variance a life has, because fewer of its windows counted.
+    /// How many times the typical variance a life has, because fewer of its windows counted, or it is the mean of fewer processes.
     pub(super) factors: Vec<Vec<f64>>,
     /// Whether all contenders are taken to vary alike, because some were compared through others: where a difference is made of
     /// several lives, variances of each, told from few rounds, would give most weight to those that seem steady by chance. In
@@ -130,7 +130,8 @@ fn variance_of_windows(a: &Life, b: &Life) -> Option<f64> {
     (windows > 1.0).then(|| squares / (windows * (windows - 1.0)))
 }
 
-/// A life with fewer windows than the typical one varies more, by the part that windows add.
+/// A life with fewer windows than the typical one varies more, by the part that windows add; one of more processes than the
+/// contender has in a round on average varies less, by the other part.
 fn factors(lives: &Lives, pairs: &[Spread]) -> Vec<Vec<f64>> {
     let told: Vec<&Spread> = pairs.iter().filter(|pair| pair.degrees_of_freedom > 0.0).collect();
     let sum = |of: fn(&Spread) -> f64| told.iter().map(|pair| of(pair)).sum::<f64>();
@@ -138,11 +139,16 @@ fn factors(lives: &Lives, pairs: &[Spread]) -> Vec<Vec<f64>> {
     let share = if all > 0.0 { (within / all).min(1.0) } else { 0.0 };
     let mut windows: Vec<f64> = lives.iter().flatten().flatten().map(|life| life.windows as f64).collect();
     let typical = middle(&mut windows).unwrap_or(1.0);
-    let factor = |life: &Option<Life>| {
-        let windows = life.as_ref().map_or(typical, |life| life.windows as f64);
-        1.0 + share * (typical / windows - 1.0)
+    let of_contender = |of: &Vec<Option<Life>>| {
+        let replicas = || of.iter().flatten().map(|life| life.replicas as f64);
+        let mean = replicas().sum::<f64>() / replicas().count().max(1) as f64;
+        let factor = |life: &Option<Life>| match life {
+            None => 1.0,
+            Some(life) => (1.0 - share) * mean / life.replicas as f64 + share * typical / life.windows as f64,
+        };
+        of.iter().map(factor).collect()
     };
-    lives.iter().map(|of| of.iter().map(factor).collect()).collect()
+    lives.iter().map(of_contender).collect()
 }
 
 /// What each contender contributes to the variances of its pairs (Grubbs, J. Am. Stat. Assoc. 43, 1948). Two contenders

@@ -1,3 +1,4 @@
+use assay_model::design::{Because, Comparing, Design};
 use assay_model::load::{LoadTurn, Series};
 use assay_model::record::Turn;
 use assay_stats::simulation::Shape;
@@ -63,6 +64,35 @@ fn who_is_told_apart_from_everybody_gets_every_second_turn() {
     assert_eq!(shares, [0.5, 1.0, 1.0, 1.0]);
     assert_eq!(seen.rotation, Nanos(EACH.0 * 7 / 2), "three and a half turns");
     assert!(!seen.settled.has("far", &Cell::closed("hello", 16)), "it was not measured there");
+}
+
+/// Two alternate lives, at 1.3 times the rate and at the rate; the same in a comparison, and as the limit.
+#[test]
+fn whose_restarts_vary_much_gets_several_processes() {
+    let alternates = |name: &str, mut record: Record| {
+        for round in record.rounds.iter_mut().step_by(2) {
+            let turns = round.runs.iter_mut().filter(|run| run.contender == name);
+            for turn in turns.flat_map(|run| &mut run.cells[0].turns) {
+                turn.load.ok = turn.load.ok * 13 / 10;
+                turn.load.slices.ok.iter_mut().for_each(|ok| *ok = *ok * 13 / 10);
+            }
+        }
+        record
+    };
+    let named = [("a", 1e5), ("b", 8e4), ("c", 6e4), ("limit", 3e5), ("restless", 9e4)];
+    let even = record(&named, 3, 12, [0.005, 0.02]);
+    let replicas = |record: &Record| {
+        let seen = seen(record).replicas;
+        named.map(|(name, _)| seen.number(name))
+    };
+    assert_eq!(replicas(&even), [1; 5]);
+    let most = planning::MOST_REPLICAS as u32;
+    let mut restless = alternates("restless", even.clone());
+    assert_eq!(replicas(&restless), [1, 1, 1, 1, most]);
+    assert_eq!(replicas(&alternates("limit", even)), [1; 5], "the limit is what others are set against");
+    let (base, design) = ("a".to_owned(), Design::Alternating);
+    restless.experiment.comparing = Some(Comparing { base, design, because: Because::AskedFor });
+    assert_eq!(replicas(&restless), [1; 5], "of two builds each round has one life");
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What was found out about a run as a whole, and about two of them.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Difference, Foreign, Part};
+use assay_model::evidence::{Difference, Foreign, Part, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
 use assay_model::verdict::SelfRatio;
 use serde_json::Value;
 
-use super::super::phrases::count_of;
+use super::super::phrases::{all_of, count_of};
 use super::{many, part};
 use crate::format;
 
@@ -19,13 +19,17 @@ pub(super) fn build(version: &str, profile: &str) -> String {
     }
 }
 
-pub(super) fn rounds(check: &Check, complete: u32) -> String {
+pub(super) fn rounds(check: &Check, Rounds { complete, replicated }: &Rounds) -> String {
     match check.outcome {
         CheckOutcome::Pass => {
-            format!("{complete} complete rounds, each with fresh processes of all that assay starts")
+            let several = match replicated.as_slice() {
+                [] => String::new(),
+                names => format!(", in some several of {}, whose restarts varied much", all_of(names)),
+            };
+            format!("{complete} complete rounds, each with fresh processes of all that assay starts{several}")
         }
         _ => {
-            format!("{} complete: nothing can be said of differences", count_of(complete as usize, "round"))
+            format!("{} complete: nothing can be said of differences", count_of(*complete as usize, "round"))
         }
     }
 }

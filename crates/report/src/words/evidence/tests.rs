@@ -1,6 +1,6 @@
 use assay_model::check::CheckOutcome;
 use assay_model::evidence::{
-    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, ServerEnded, Withheld,
+    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Rounds, ServerEnded, Withheld,
 };
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
@@ -202,6 +202,12 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     assert!(
         sentence.ends_with("restarted it was 1.031 times as fast, between 1.020 and 1.042"),
         "{sentence}"
+    );
+    let replicated = vec!["node".to_owned(), "fastify".to_owned()];
+    assert_eq!(
+        told(Rule::Rounds, CheckOutcome::Pass, Evidence::Rounds(Rounds { complete: 4, replicated })),
+        "4 complete rounds, each with fresh processes of all that assay starts, in some several of node and fastify, whose \
+         restarts varied much"
     );
     let of = |restart_cv, is_compared| Evidence::NoiseFloor {
         restart_cv,
