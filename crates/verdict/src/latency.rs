@@ -61,7 +61,7 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
-    let short = percentiles::check(sample, &QUANTILES, |window, q| window.times.response_bounds(q).is_some());
+    let short = percentiles::check(sample, &QUANTILES, |times, q| times.response_bounds(q).is_some());
     let by_itself = answered_by_itself(sample);
     let own = errors(sample).into_iter().chain(by_itself).chain(late).chain(short);
     let checks: Vec<_> = own.chain(generator_objections(sample)).collect();

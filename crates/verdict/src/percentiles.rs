@@ -6,17 +6,18 @@ use assay_model::evidence::{Evidence, Part};
 use assay_model::rule::Rule;
 
 use super::sample::Sample;
-use super::window::Window;
+use super::window::Times;
 
 /// Objects when some of a contender's rounds have answers enough for a percentile and others have not. Where none has, it is
 /// out of reach, as everybody can see.
 pub(crate) fn check(
     sample: &Sample<'_>,
     quantiles: &[f64],
-    is_told: impl Fn(&Window<'_>, f64) -> bool,
+    is_told: impl Fn(&Times, f64) -> bool,
 ) -> Option<Check> {
-    let rounds = sample.timed().count();
-    let telling = |q: f64| sample.timed().filter(|window| is_told(window, q)).count();
+    let times = sample.times();
+    let rounds = times.len();
+    let telling = |q: f64| times.iter().filter(|times| is_told(times, q)).count();
     let (untold, short): (Vec<f64>, Vec<usize>) = quantiles
         .iter()
         .map(|&q| (q, rounds - telling(q)))
@@ -29,6 +30,7 @@ pub(crate) fn check(
 
 #[cfg(test)]
 mod tests {
+    use assay_model::record::Run;
     use assay_stats::Histogram;
 
     use super::*;
@@ -43,6 +45,21 @@ mod tests {
             round.runs[0].cells[0].load.latency.service_hdr = histogram.to_hdr_base64().expect("histogram");
         }
         record
+    }
+
+    /// Each of three replicas has a third of the turns, and too few answers by itself.
+    #[test]
+    fn those_of_replicas_are_told_together() {
+        let mut record = record([12_000; 6]);
+        let thirds = self::record([4_000; 6]);
+        for (round, thirds) in record.rounds.iter_mut().zip(thirds.rounds).skip(2) {
+            let process = |replica| Run { replica, ..thirds.runs[0].clone() };
+            round.runs.splice(..1, [0, 1, 2].map(process));
+        }
+        let verdict = judged(&record);
+        let of_a = verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a");
+        assert!(of_a.p99_ns.is_some(), "{of_a:?}");
+        assert!(of_a.checks.iter().all(|check| check.rule != Rule::Percentiles));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The numbers of a record, contender by contender and round by round.
 
-use super::window::{Evidence, ServerRun, Window};
+use std::borrow::Cow;
+
+use super::window::{Block, Evidence, ServerRun, Times, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
@@ -22,8 +24,8 @@ pub(crate) struct Sample<'r> {
     pub runs: Vec<Option<&'r Run>>,
     /// Its window in each block.
     pub windows: Vec<Option<&'r Window<'r>>>,
-    /// The round of each block, by its place in the record.
-    pub round_of: Vec<usize>,
+    /// The blocks, in the order of the rounds.
+    pub in_blocks: Vec<Block>,
     /// CPUs that servers had; zero when the record does not say.
     pub server_cpus: usize,
 }
@@ -46,8 +48,7 @@ pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: 
     let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.identity.name, cell);
     let runs = server_runs.iter().map(|server_run| server_run.map(|server_run| server_run.run)).collect();
     let windows = server_runs.into_iter().map(|server_run| server_run?.window(cell)).collect();
-    let round_of = evidence.blocks(cell).iter().map(|block| block.round).collect();
-    Sample { entry, runs, windows, round_of, server_cpus }
+    Sample { entry, runs, windows, in_blocks: evidence.blocks(cell), server_cpus }
 }
 
 /// A contender in a setting.
@@ -126,29 +127,43 @@ impl<'r> Sample<'r> {
         self.rated_blocks().map(|window| window?.rate()).collect()
     }
 
-    /// Throughput in each round of the record, of one that lived in several groups of it the mean of them (of logarithms); none
-    /// where no window counts.
+    /// How long requests took, of windows that count: in each round or group those of all replicas together, because each of them had
+    /// only a part of the turns.
+    pub(crate) fn times(&self) -> Vec<Cow<'r, Times>> {
+        let mut known: Vec<(Block, Cow<'r, Times>)> = Vec::new();
+        for (block, window) in self.in_blocks.iter().zip(self.blocks()) {
+            let Some(Window { times, .. }) = window else { continue };
+            match known.last_mut().filter(|(before, _)| before.is_beside(*block)) {
+                Some((_, so_far)) => *so_far = Cow::Owned(so_far.clone().into_owned().plus(times)),
+                None => known.push((*block, Cow::Borrowed(times))),
+            }
+        }
+        known.into_iter().map(|(_, times)| times).collect()
+    }
+
+    /// Throughput in each round of the record, of one that lived several times in it the mean of them (of logarithms); none where no
+    /// window counts.
     pub(crate) fn rates_by_round(&self) -> Vec<Option<f64>> {
         let rates = self.rates();
         let in_round = |round: usize| {
-            let of_round = rates.iter().zip(&self.round_of).filter(|(_, of)| **of == round);
+            let of_round = rates.iter().zip(&self.in_blocks).filter(|(_, block)| block.round == round);
             match of_round.filter_map(|(rate, _)| *rate).collect::<Vec<f64>>().as_slice() {
                 [only] => Some(*only),
                 several => geometric_mean(several).ok(),
             }
         };
-        let rounds = self.round_of.iter().max().map_or(0, |last| last + 1);
+        let rounds = self.in_blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
         (0..rounds).map(in_round).collect()
     }
 
     /// The quantile `q` of the service time in each round that counts, in nanoseconds; none unless all tell it.
     pub(crate) fn service_quantiles(&self, q: f64) -> Vec<f64> {
-        of_all(self.timed(), |window| window.times.service_quantile(q).map(|ns| ns as f64))
+        of_all(self.times(), |times| times.service_quantile(q).map(|ns| ns as f64))
     }
 
     /// A quantile of the response time from both ends in each round that counts; none unless all tell it.
     pub(crate) fn response_bounds(&self, q: f64) -> Vec<Bounds> {
-        of_all(self.timed(), |window| window.times.response_bounds(q))
+        of_all(self.times(), |times| times.response_bounds(q))
     }
 
     /// CPU time of the server per right answer in each round, in nanoseconds.
@@ -222,10 +237,7 @@ pub fn offered_rate(window: &Measurement) -> Option<f64> {
     }
 }
 
-/// What each of these windows tells; nothing unless all of them do.
-fn of_all<'r, T>(
-    windows: impl Iterator<Item = &'r Window<'r>>,
-    tell: impl FnMut(&'r Window<'r>) -> Option<T>,
-) -> Vec<T> {
-    windows.map(tell).collect::<Option<_>>().unwrap_or_default()
+/// What each of these times tells; nothing unless all of them do.
+fn of_all<T>(times: Vec<Cow<'_, Times>>, tell: impl Fn(&Times) -> Option<T>) -> Vec<T> {
+    times.iter().map(|times| tell(times)).collect::<Option<_>>().unwrap_or_default()
 }

@@ -112,6 +112,22 @@ pub fn in_two_groups(mut record: Record, slower: f64) -> Record {
     record
 }
 
+/// Gives a contender replicas from the third round on, each so many times as fast as it was.
+pub fn with_replicas(mut record: Record, contender: &str, times: &[f64]) -> Record {
+    for round in record.rounds.iter_mut().skip(2) {
+        let Some(place) = round.runs.iter().position(|run| run.contender == contender) else { continue };
+        let alone = round.runs.remove(place);
+        for (replica, times) in (0..).zip(times) {
+            let mut run = Run { replica, ..alone.clone() };
+            for cell in &mut run.cells {
+                cell.load = load_report(cell.load.connections, cell.load.window.ok as f64 * times);
+            }
+            round.runs.push(run);
+        }
+    }
+    record
+}
+
 /// A complete record of one cell, `hello` at 64 connections: contenders with their throughput in each round. One called
 /// `limit` is the limit; a throughput of zero is a round in which it died before the window.
 pub fn record(contenders: &[(&str, &[f64])]) -> Record {

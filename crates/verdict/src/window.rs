@@ -109,6 +109,18 @@ impl Times {
         })
     }
 
+    /// These times and the other ones together. Response times are kept where both have them.
+    pub(crate) fn plus(mut self, other: &Self) -> Self {
+        let both = |own: Option<Histogram>, other: &Option<Histogram>| {
+            own.zip(other.as_ref()).map(|(own, other)| joined(own, other))
+        };
+        self.service = joined(self.service, &other.service);
+        self.censored = joined(self.censored, &other.censored);
+        self.response = both(self.response, &other.response);
+        self.response_from_sent = both(self.response_from_sent, &other.response_from_sent);
+        self
+    }
+
     /// A quantile of the service time, where enough requests lie beyond it.
     pub fn service_quantile(&self, q: f64) -> Option<u64> {
         self.service.quantile(q).filter(|_| is_resolved(self.service.count(), q))
@@ -121,6 +133,18 @@ impl Times {
         let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
         let enough = is_resolved(due.count() + self.censored.count(), q);
         bounds(due, sent, &self.censored, q).filter(|_| enough)
+    }
+}
+
+fn joined(mut histogram: Histogram, other: &Histogram) -> Histogram {
+    histogram.merge(other);
+    histogram
+}
+
+impl Block {
+    /// Whether these are replicas that lived beside the other ones.
+    pub(crate) fn is_beside(self, other: Self) -> bool {
+        Self { replica: other.replica, ..self } == other
     }
 }
 

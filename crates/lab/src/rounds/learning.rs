@@ -20,9 +20,8 @@ impl ServerRun<'_> {
     pub(super) fn workload_file(&self, name: &str) -> PathBuf {
         let is_own = |workload: &Workload| workload.before.is_some() || self.learns(workload);
         if self.plan.workload(name).is_some_and(is_own) {
-            return self
-                .work
-                .join(format!("{}-{}-{name}.own.json", self.subject.identity.name, self.replica));
+            let contender = &self.subject.identity.name;
+            return self.work.join(format!("{contender}-{name}.own-{}.json", self.replica));
         }
         self.work.join(self.subject.workload_file(name))
     }

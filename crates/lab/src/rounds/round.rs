@@ -115,7 +115,8 @@ impl Runner<'_> {
             let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
             let own = Pace { until, ..pace };
             let begun = self.group(Group { round, number, parts: group, common }, order, own);
-            waiting.retain(|part| !begun.contains(part));
+            // A replica that found no room is none, rather than a group of its own.
+            waiting.retain(|part| !begun.contains(part) && part.replica == 0);
         }
     }
 

@@ -3,6 +3,7 @@
 use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
 use assay_stats::lag::Bounds;
+use assay_stats::robust::geometric_mean;
 
 use crate::window::{Evidence, Window};
 
@@ -15,7 +16,8 @@ pub(super) fn pair(
     cell: &Cell,
     metric: Metric,
 ) -> [Vec<Option<f64>>; 2] {
-    let blocks = evidence.blocks(cell);
+    let mut blocks = evidence.blocks(cell);
+    blocks.retain(|block| block.replica == 0);
     let of = |name: &str| series(evidence, name, cell, metric);
     let (own, others) = (of(one), of(other));
     let is_other = |name: &&str| ![one, other].contains(name);
@@ -39,51 +41,66 @@ pub(super) fn pair(
     [own, others]
 }
 
-/// The metric in each block of the cell (a round, or a group of one), in its unit; none where the contender was not measured, its
-/// window is void, or the window does not tell. A percentile is told of all windows that count or of none.
+/// The metric in each round of the cell, or each group of one, in its unit: of replicas that lived at once the one of all of them. None
+/// where the contender was not measured, its windows are void, or do not tell. A percentile is told of all windows that count or of none.
 pub(super) fn series(
     evidence: &Evidence<'_>,
     contender: &str,
     cell: &Cell,
     metric: Metric,
 ) -> Vec<Option<f64>> {
-    let windows: Vec<Option<&Window<'_>>> = evidence
-        .server_runs(contender, cell)
-        .into_iter()
-        .map(|server_run| {
-            server_run?.window(cell).filter(|window| match metric {
-                Metric::Rps => window.rate_counts(),
-                Metric::P50 | Metric::P99 | Metric::Cpu | Metric::Rss => window.counts(),
-            })
-        })
+    let blocks = evidence.blocks(cell);
+    let lived: Vec<_> = blocks.into_iter().zip(evidence.server_runs(contender, cell)).collect();
+    let counts = |window: &&Window<'_>| match metric {
+        Metric::Rps => window.rate_counts(),
+        Metric::P50 | Metric::P99 | Metric::Cpu | Metric::Rss => window.counts(),
+    };
+    let groups = lived.chunk_by(|(block, _), (next, _)| block.is_beside(*next));
+    let windows: Vec<Vec<&Window<'_>>> = groups
+        .map(|group| group.iter().filter_map(|(_, server_run)| server_run.as_ref()?.window(cell)))
+        .map(|windows| windows.filter(counts).collect())
         .collect();
-    let told = |window: &Window<'_>| figure(window, metric).filter(|value| value.is_finite() && *value > 0.0);
+    let told = |of: &Vec<&Window<'_>>| figure(of, metric).filter(|value| value.is_finite() && *value > 0.0);
     let is_percentile = matches!(metric, Metric::P50 | Metric::P99);
-    if is_percentile && windows.iter().flatten().any(|window| told(window).is_none()) {
+    if is_percentile && windows.iter().any(|of| !of.is_empty() && told(of).is_none()) {
         return vec![None; windows.len()];
     }
-    windows.into_iter().map(|window| told(window?)).collect()
+    windows.iter().map(told).collect()
 }
 
-fn figure(window: &Window<'_>, metric: Metric) -> Option<f64> {
+/// The metric of the windows of replicas that lived at once; none where there are none.
+fn figure(windows: &[&Window<'_>], metric: Metric) -> Option<f64> {
+    let of_each = |of: fn(&Window<'_>) -> Option<f64>| match windows
+        .iter()
+        .map(|window| of(window))
+        .collect::<Option<Vec<f64>>>()?
+        .as_slice()
+    {
+        [only] => Some(*only),
+        several => geometric_mean(several).ok(),
+    };
     match metric {
         // At an offered rate the throughput is what was offered.
-        Metric::Rps => window.cell.offered.is_capacity().then(|| window.rate()).flatten(),
-        Metric::P50 => quantile(window, 0.5),
-        Metric::P99 => quantile(window, 0.99),
+        Metric::Rps => of_each(|window| window.cell.offered.is_capacity().then(|| window.rate()).flatten()),
+        Metric::P50 => quantile(windows, 0.5),
+        Metric::P99 => quantile(windows, 0.99),
         // Usage spans the generator's whole life, so all its answers count, those before the window too.
-        Metric::Cpu => Some(window.server.as_ref()?.cpu_ns().0 as f64 / window.answers_watched() as f64),
-        Metric::Rss => Some(window.server.as_ref()?.memory_bytes() as f64),
+        Metric::Cpu => of_each(|window| {
+            Some(window.server.as_ref()?.cpu_ns().0 as f64 / window.answers_watched() as f64)
+        }),
+        Metric::Rss => of_each(|window| Some(window.server.as_ref()?.memory_bytes() as f64)),
     }
 }
 
 /// A quantile of the service time in a closed loop, else of the response time; none where too few samples lie beyond it or
 /// it reaches a request that was given up.
-fn quantile(window: &Window<'_>, q: f64) -> Option<f64> {
-    if window.cell.offered.is_capacity() {
-        return window.times.service_quantile(q).map(|ns| ns as f64);
+fn quantile(windows: &[&Window<'_>], q: f64) -> Option<f64> {
+    let (first, others) = windows.split_first()?;
+    if first.cell.offered.is_capacity() {
+        let times = others.iter().fold(first.times.clone(), |times, window| times.plus(&window.times));
+        return times.service_quantile(q).map(|ns| ns as f64);
     }
-    let told = window.times.response_bounds(q).filter(Bounds::are_close)?.from_due;
+    let told = first.times.response_bounds(q).filter(Bounds::are_close)?.from_due;
     let told = Some(told).filter(|told| !told.is_lower_bound)?;
     Some(told.value as f64)
 }

@@ -312,6 +312,16 @@ fn sides_that_could_not_live_at_once_are_compared_by_who_lived_with_both() {
     assert!(cpu.is_some_and(|change| change.rounds == 6), "{:?}", found.rows);
 }
 
+#[test]
+fn replicas_are_compared_by_the_mean_of_their_rates() {
+    let whole = run("one", &[("limit", rates(3.0)), ("old", rates(1.0)), ("new", rates(0.9))]);
+    let several = crate::testing::with_replicas(whole, "new", &[0.8, 1.0, 1.25]);
+    let found = compare(&side(&several, "old"), &[side(&several, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    assert_eq!((change.call, change.rounds), (Shift::Worse, 6));
+    assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
+}
+
 /// Spoils every window of turns; those of both at once have their own reasons.
 fn disturbed(mut run: Record) -> Record {
     for window in run.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|life| &mut life.cells) {

@@ -24,7 +24,8 @@ const LEAST_OTHERS: usize = 2;
 /// A turn of the first half of a life's in a cell.
 #[derive(Clone, Copy, Debug)]
 struct Early {
-    rotation: u32,
+    /// Rotations of the cell in which the life had had turns before.
+    before: usize,
     /// Load that the life had behind it.
     age: Nanos,
     /// By how much its log rate differs from that of the second half.
@@ -45,7 +46,7 @@ pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
             found.entry(key).or_default().extend(differences);
         }
     }
-    let first: BTreeMap<_, (u32, Nanos)> =
+    let first: BTreeMap<_, (usize, Nanos)> =
         found.into_iter().map(|(key, found)| (key, first_of(found))).collect();
     for server_run in rounds.iter_mut().flatten() {
         let run = server_run.run;
@@ -53,10 +54,18 @@ pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
             let cell = &window.measured.cell;
             let key = (run.contender.as_str(), run.setting(), cell.workload.as_str());
             let settle = settles.get(&(run.contender.as_str(), cell)).copied();
-            let (opening, warm) = first.get(&key).copied().unwrap_or_default();
+            let (before, warm) = first.get(&key).copied().unwrap_or_default();
+            let opening = rotations(&window.measured.turns).get(before).copied().unwrap_or(u32::MAX);
             window.counting = Counting { settle, opening, warm }.of(&window.measured.turns);
         }
     }
+}
+
+/// The rotations in which a life had its turns: not all of them where it had every second, or replicas had the others.
+fn rotations(turns: &[Turn]) -> Vec<u32> {
+    let mut rotations: Vec<u32> = turns.iter().map(|turn| turn.rotation).collect();
+    rotations.dedup();
+    rotations
 }
 
 /// How long each contender needs in each cell, by all its turns.
@@ -116,9 +125,11 @@ fn against_later(turns: &[Turn], own: &BTreeMap<u32, f64>, others: &[&BTreeMap<u
         let seen: Vec<f64> = others.iter().filter_map(|other| other.get(&rotation)).copied().collect();
         if seen.len() < LEAST_OTHERS { 0.0 } else { median(&seen).unwrap_or_default() }
     };
+    let rotations = rotations(turns);
     let of = |turn: &Turn| {
         let shift = own.get(&turn.rotation)? - machine(turn.rotation);
-        Some(Early { rotation: turn.rotation, age: turn.loaded_ns, shift })
+        let before = rotations.iter().position(|rotation| *rotation == turn.rotation)?;
+        Some(Early { before, age: turn.loaded_ns, shift })
     };
     let known: Vec<Early> = turns.iter().filter_map(of).collect();
     // Records from before the load was counted have no ages.
@@ -131,11 +142,11 @@ fn against_later(turns: &[Turn], own: &BTreeMap<u32, f64>, others: &[&BTreeMap<u
     early.iter().map(|turn| Early { shift: turn.shift - later, ..*turn }).collect()
 }
 
-/// The rotation, and the load, from which on turns are not shown to be slower than later ones. What is slow in the first
+/// The rotations with a turn, and the load, after which turns are not shown to be slower than later ones. What is slow in the first
 /// rotations of every cell is no matter of age, so these are set aside before age is asked for.
-fn first_of(mut turns: Vec<Early>) -> (u32, Nanos) {
-    let opening = last_slow(&mut turns, |turn| turn.rotation).map_or(0, |rotation| rotation + 1);
-    turns.retain(|turn| turn.rotation >= opening);
+fn first_of(mut turns: Vec<Early>) -> (usize, Nanos) {
+    let opening = last_slow(&mut turns, |turn| turn.before).map_or(0, |before| before + 1);
+    turns.retain(|turn| turn.before >= opening);
     (opening, last_slow(&mut turns, |turn| turn.age).map_or(Nanos::ZERO, |age| Nanos(age.0 + 1)))
 }
 
@@ -226,9 +237,18 @@ mod tests {
         assert_eq!(countings(&record(|_| 1.0))[0].opening, 0);
     }
 
-    fn early(rotation: u32, age_ms: u64, shift: f64) -> Early {
-        let jitter = f64::from(rotation % 3) * 0.002 + age_ms as f64 * 1e-7;
-        Early { rotation, age: Nanos::from_millis(age_ms), shift: shift + jitter }
+    /// New connections are slow in the first turns that they have, in whichever rotations these are.
+    #[test]
+    fn first_turns_of_a_replica_are_those_that_it_had() {
+        let mut record = record(|rotation| if rotation < 2 { 0.8 } else { 1.0 });
+        let all = record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells);
+        all.flat_map(|window| &mut window.turns).for_each(|turn| turn.rotation = turn.rotation * 3 + 1);
+        assert_eq!(countings(&record)[0].opening, 2 * 3 + 1);
+    }
+
+    fn early(before: usize, age_ms: u64, shift: f64) -> Early {
+        let jitter = (before % 3) as f64 * 0.002 + age_ms as f64 * 1e-7;
+        Early { before, age: Nanos::from_millis(age_ms), shift: shift + jitter }
     }
 
     #[test]
