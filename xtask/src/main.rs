@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
 
+mod assertions;
 mod bench;
 mod circles;
 mod claims;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::unused::Uses;
-use crate::{circles, claims, dependencies, docstrings, examples, figures, layers, references, releases};
+use crate::{
+    assertions, circles, claims, dependencies, docstrings, examples, figures, layers, references, releases,
+};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -41,6 +43,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     findings.extend(circles::check(&files));
     findings.extend(dependencies::check(&files));
     findings.extend(examples::check(&files));
+    findings.extend(assertions::check(&files));
     findings.extend(releases::check(&files));
     findings.extend(uses.findings());
     if findings.is_empty() { Ok(()) } else { Err(findings) }
