@@ -75,6 +75,10 @@ impl Replicas {
         told.retain(|name, _| record.entry_of(name).is_some_and(is_own));
         let numbers = planning::replicas(&told.values().cloned().collect::<Vec<_>>());
         let is_compared = record.experiment.comparing.is_some();
+        // Each has two turns at least, as far as the last round tells.
+        // `as` saturates, and half of the turns is a small number.
+        let most = (record.rounds.last().map_or(0.0, windows_of_a_life) / 2.0) as usize;
+        let numbers = numbers.into_iter().map(|number| number.min(most));
         let several = told.keys().zip(numbers).filter(|(_, number)| *number > 1 && !is_compared);
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self(several.map(|(name, of)| ((*name).to_owned(), number(of))).collect())

@@ -236,12 +236,14 @@ fn whose_restarts_vary_much_has_several_processes_that_take_turns() {
     let once = |round: usize| all.iter().all(|name| lived(round, name).len() == 1);
     assert!((0..2).all(once), "nothing is known of restarts");
     let processes = lived(2, "restless");
-    assert_eq!(processes.iter().map(|run| run.replica).collect::<Vec<_>>(), [0, 1, 2]);
+    // As many as take a tenth of the round to begin.
+    let number = u32::try_from(processes.len()).expect("a few");
+    assert!((2..=3).contains(&number) && processes.iter().map(|run| run.replica).eq(0..number), "{number}");
     for run in processes {
         let mut turns = run.cells.iter().flat_map(|window| &window.turns);
-        assert!(turns.all(|turn| turn.rotation % 3 == run.replica), "{}: {:?}", run.replica, run.cells);
+        assert!(turns.all(|turn| turn.rotation % number == run.replica), "{}: {:?}", run.replica, run.cells);
     }
-    assert_eq!(std::fs::read_to_string(&count).expect("lives").lines().count(), 2 + 3);
+    assert_eq!(std::fs::read_to_string(&count).expect("lives").lines().count(), 2 + number as usize);
 }
 
 /// Two that are equal on average, of which one serves at random so that nothing is shown of them, and one that is twenty times as slow.

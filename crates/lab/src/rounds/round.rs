@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
@@ -17,6 +17,7 @@ use super::ensemble::{EndedRun, Ensemble};
 use super::event::Event;
 use super::pacing::Pacing;
 use super::server_run::ServerRun;
+use super::warmup;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::log;
@@ -26,6 +27,9 @@ use crate::subject::Launch;
 
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
 const SHARE_OF_MEMORY: f64 = 0.8;
+
+/// Share of a round's time that starting, warming up and leading in further processes may take: they have no turns of their own for it.
+const SHARE_OF_REPLICAS: f64 = 0.1;
 
 /// One subject in one setting, or one of its processes there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +101,7 @@ impl Runner<'_> {
     fn together(&mut self, round: u32, parts: &[Part], order: &[usize], pace: Pace) {
         let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
         let common = common(&needs).map(|place| parts[place]);
-        let parts = &self.with_replicas(parts);
+        let parts = &self.with_replicas(parts, pace);
         let mut waiting = parts.to_vec();
         for number in 0.. {
             let groups = self.divide(parts, &waiting, common, number);
@@ -120,15 +124,30 @@ impl Runner<'_> {
         }
     }
 
-    /// Those parts, and further processes of whoever gets some, where that does not split the round.
-    fn with_replicas(&self, parts: &[Part]) -> Vec<Part> {
-        let further = |part: &Part| {
-            let (part, number) = (*part, self.replicas_of(*part));
-            (1..number).map(move |replica| Part { replica, ..part })
-        };
-        let all: Vec<Part> = parts.iter().copied().chain(parts.iter().flat_map(further)).collect();
+    /// Those parts, and further processes of whoever gets some: as many as take a small part of the round's time, where that does not
+    /// split it.
+    fn with_replicas(&self, parts: &[Part], pace: Pace) -> Vec<Part> {
+        let round = pace.until.map(|until| until.saturating_duration_since(self.stop.time()));
+        let mut left = round.unwrap_or_default().mul_f64(SHARE_OF_REPLICAS);
+        let mut all = parts.to_vec();
+        for part in parts {
+            let takes = self.time_before_turns(*part);
+            for replica in 1..self.replicas_of(*part) {
+                let Some(rest) = takes.and_then(|takes| left.checked_sub(takes)) else { break };
+                left = rest;
+                all.push(Part { replica, ..*part });
+            }
+        }
         let needs: Vec<Need> = all.iter().map(|part| self.need(*part)).collect();
         if groups(&needs, None, &self.room()).len() > 1 { parts.to_vec() } else { all }
+    }
+
+    /// What starting a part, warming it up and leading it in took in the last round; absent where it was not there.
+    fn time_before_turns(&self, part: Part) -> Option<Duration> {
+        let name = &self.subjects[part.subject].identity.name;
+        let before = self.record.rounds.iter().rev().nth(1)?;
+        let run = before.run_of(name, self.settings[part.setting].setting)?;
+        Some(Duration::from(run.startup_ns) + warmup::load_before_turns(run))
     }
 
     /// How many processes of a subject take turns for it: one where a port or a server that runs already allows no other, where one

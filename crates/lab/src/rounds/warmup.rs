@@ -159,6 +159,12 @@ impl ServerRun<'_> {
     }
 }
 
+/// The load that a life had before its turns: its warm-ups and its lead-ins.
+pub(super) fn load_before_turns(run: &Run) -> Duration {
+    let slices: usize = run.lead_ins.iter().map(|lead_in| lead_in.per_second.len()).sum();
+    run.warmups.iter().map(given).sum::<Duration>() + Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+}
+
 /// Load of a first life's warm-up.
 pub(super) fn given(warmup: &Warmup) -> Duration {
     let counting_s = warmup.counted.as_ref().map_or(0.0, |_| COUNTING_S);
