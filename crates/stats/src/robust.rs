@@ -74,14 +74,16 @@ pub(crate) fn spread_of(deviations: &mut [f64]) -> f64 {
     if scale > LEAST_SCALE { scale } else { f64::INFINITY }
 }
 
-/// The number whose logarithm is the mean of the logarithms.
+/// The number whose logarithm is the mean of the logarithms; of a single value, exactly that.
 ///
 /// # Errors
 /// When there are no values or one is not finite and above zero.
 pub fn geometric_mean(values: &[f64]) -> Result<f64, StatsError> {
     at_least("a geometric mean", 1, values.len())?;
-    let logs = logarithms(values)?;
-    Ok((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    match (logarithms(values)?.as_slice(), values) {
+        (_, [only]) => Ok(*only),
+        (logs, _) => Ok((logs.iter().sum::<f64>() / logs.len() as f64).exp()),
+    }
 }
 
 /// The mean of all but the best and the worst value: the framework showdown's figure, printed beside the

@@ -130,15 +130,13 @@ impl<'r> Sample<'r> {
     /// How long requests took, of windows that count: in each round or group those of all replicas together, because each of them had
     /// only a part of the turns.
     pub(crate) fn times(&self) -> Vec<Cow<'r, Times>> {
-        let mut known: Vec<(Block, Cow<'r, Times>)> = Vec::new();
-        for (block, window) in self.in_blocks.iter().zip(self.blocks()) {
-            let Some(Window { times, .. }) = window else { continue };
-            match known.last_mut().filter(|(before, _)| before.is_beside(*block)) {
-                Some((_, so_far)) => *so_far = Cow::Owned(so_far.clone().into_owned().plus(times)),
-                None => known.push((*block, Cow::Borrowed(times))),
-            }
-        }
-        known.into_iter().map(|(_, times)| times).collect()
+        let lived: Vec<(&Block, Option<&'r Window<'r>>)> = self.in_blocks.iter().zip(self.blocks()).collect();
+        let groups = lived.chunk_by(|(block, _), (next, _)| block.is_beside(**next));
+        let together = |group: &[(&Block, Option<&'r Window<'r>>)]| {
+            let windows = group.iter().filter_map(|(_, window)| *window);
+            windows.map(|window| Cow::Borrowed(&window.times)).reduce(Times::together)
+        };
+        groups.filter_map(together).collect()
     }
 
     /// Throughput in each round of the record, of one that lived several times in it the mean of them (of logarithms); none where no
@@ -147,10 +145,7 @@ impl<'r> Sample<'r> {
         let rates = self.rates();
         let in_round = |round: usize| {
             let of_round = rates.iter().zip(&self.in_blocks).filter(|(_, block)| block.round == round);
-            match of_round.filter_map(|(rate, _)| *rate).collect::<Vec<f64>>().as_slice() {
-                [only] => Some(*only),
-                several => geometric_mean(several).ok(),
-            }
+            geometric_mean(&of_round.filter_map(|(rate, _)| *rate).collect::<Vec<f64>>()).ok()
         };
         let rounds = self.in_blocks.iter().map(|block| block.round + 1).max().unwrap_or(0);
         (0..rounds).map(in_round).collect()

@@ -2,6 +2,7 @@
 
 mod counting;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
@@ -109,16 +110,18 @@ impl Times {
         })
     }
 
-    /// These times and the other ones together. Response times are kept where both have them.
-    pub(crate) fn plus(mut self, other: &Self) -> Self {
+    /// The times of two windows together. Response times are kept where both have them.
+    pub(crate) fn together<'t>(one: Cow<'t, Self>, other: Cow<'t, Self>) -> Cow<'t, Self> {
         let both = |own: Option<Histogram>, other: &Option<Histogram>| {
             own.zip(other.as_ref()).map(|(own, other)| joined(own, other))
         };
-        self.service = joined(self.service, &other.service);
-        self.censored = joined(self.censored, &other.censored);
-        self.response = both(self.response, &other.response);
-        self.response_from_sent = both(self.response_from_sent, &other.response_from_sent);
-        self
+        let own = one.into_owned();
+        Cow::Owned(Self {
+            service: joined(own.service, &other.service),
+            response: both(own.response, &other.response),
+            response_from_sent: both(own.response_from_sent, &other.response_from_sent),
+            censored: joined(own.censored, &other.censored),
+        })
     }
 
     /// A quantile of the service time, where enough requests lie beyond it.

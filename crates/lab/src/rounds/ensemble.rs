@@ -256,16 +256,14 @@ impl Ensemble<'_> {
             windows
                 + predicted_cross_check(experiment, cells)
                 + predicted_profile(experiment, cells, ongoing.server_run.lives)
-                + TYPICAL_STOP
         };
-        alive(parts).map(|(_, ongoing)| own(ongoing)).sum()
+        let stopping = TYPICAL_STOP * u32::try_from(alive(parts).count()).unwrap_or(u32::MAX);
+        stopping + first_replicas(parts).map(|(_, ongoing)| own(ongoing)).sum::<Duration>()
     }
 
     fn measure_in_one_piece(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
         let experiment = &self.plan.experiment;
-        // Further processes are there for the turns alone.
-        let failures: Vec<_> = alive(parts)
-            .filter(|(_, ongoing)| ongoing.server_run.replica == 0)
+        let failures: Vec<_> = first_replicas(parts)
             .filter_map(|(place, ongoing)| {
                 let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
                 let measured = measured.and_then(|()| ongoing.cross_check(telling));
@@ -313,6 +311,13 @@ impl Part<'_> {
             Self::Waiting => None,
         }
     }
+}
+
+/// Those who are measured in one piece as well: further processes of a contender are there for its turns alone.
+fn first_replicas<'p, 'a>(
+    parts: &'p mut [Part<'a>],
+) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {
+    alive(parts).filter(|(_, ongoing)| ongoing.server_run.replica == 0)
 }
 
 fn alive<'p, 'a>(parts: &'p mut [Part<'a>]) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {

@@ -65,9 +65,9 @@ impl Runner<'_> {
         }
         if replica > 0 {
             // That it cannot live beside another is nothing against the contender.
-            failure.inspect(|reason| {
-                log::failed(&self.subjects[subject].identity.name, reason, 0, false);
-            });
+            if let Some(reason) = failure {
+                log::failed(&self.subjects[subject].identity.name, &reason, 0, false);
+            }
             return;
         }
         let Some(reason) = failure else {

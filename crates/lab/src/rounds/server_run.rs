@@ -294,7 +294,7 @@ impl<'a> ServerRun<'a> {
 impl OngoingRun<'_> {
     /// How many processes take turns for the contender in a cell: several tell nothing of one that is told apart already.
     pub(super) fn replicas_in(&self, cell: &Cell, settled: &Settled) -> u32 {
-        if settled.has(&self.run.contender, cell) { 1 } else { self.server_run.replicas.max(1) }
+        if settled.has(&self.run.contender, cell) { 1 } else { self.server_run.replicas }
     }
 }
 

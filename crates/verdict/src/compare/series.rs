@@ -1,11 +1,13 @@
 //! The figures of contenders in one cell, round by round.
 
+use std::borrow::Cow;
+
 use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
 use assay_stats::lag::Bounds;
 use assay_stats::robust::geometric_mean;
 
-use crate::window::{Evidence, Window};
+use crate::window::{Evidence, Times, Window};
 
 /// The metric of two contenders in each round of the record, as [`series`] tells it. Where the two lived in different groups of
 /// a round, throughput of the second is told as it would have been in the first one's group, by a third that lived in both; what
@@ -70,14 +72,8 @@ pub(super) fn series(
 
 /// The metric of the windows of replicas that lived at once; none where there are none.
 fn figure(windows: &[&Window<'_>], metric: Metric) -> Option<f64> {
-    let of_each = |of: fn(&Window<'_>) -> Option<f64>| match windows
-        .iter()
-        .map(|window| of(window))
-        .collect::<Option<Vec<f64>>>()?
-        .as_slice()
-    {
-        [only] => Some(*only),
-        several => geometric_mean(several).ok(),
+    let of_each = |of: fn(&Window<'_>) -> Option<f64>| {
+        geometric_mean(&windows.iter().map(|window| of(window)).collect::<Option<Vec<f64>>>()?).ok()
     };
     match metric {
         // At an offered rate the throughput is what was offered.
@@ -95,9 +91,9 @@ fn figure(windows: &[&Window<'_>], metric: Metric) -> Option<f64> {
 /// A quantile of the service time in a closed loop, else of the response time; none where too few samples lie beyond it or
 /// it reaches a request that was given up.
 fn quantile(windows: &[&Window<'_>], q: f64) -> Option<f64> {
-    let (first, others) = windows.split_first()?;
+    let first = windows.first()?;
     if first.cell.offered.is_capacity() {
-        let times = others.iter().fold(first.times.clone(), |times, window| times.plus(&window.times));
+        let times = windows.iter().map(|window| Cow::Borrowed(&window.times)).reduce(Times::together)?;
         return times.service_quantile(q).map(|ns| ns as f64);
     }
     let told = first.times.response_bounds(q).filter(Bounds::are_close)?.from_due;
