@@ -247,6 +247,10 @@ impl Engine for Uring {
         self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::unsent)
     }
 
+    fn unsent(&self, conn: Conn) -> u64 {
+        self.connections.get(conn).map_or(0, Connection::unsent)
+    }
+
     fn shutdown(&mut self, conn: Conn) {
         self.end_after_queue(conn);
     }

@@ -219,6 +219,10 @@ impl Engine for Stack {
         on_either!(self, e => e.queued(conn))
     }
 
+    fn unsent(&self, conn: Conn) -> u64 {
+        on_either!(self, e => e.unsent(conn))
+    }
+
     fn shutdown(&mut self, conn: Conn) {
         on_either!(self, e => e.shutdown(conn));
     }

@@ -229,7 +229,7 @@ impl<E: Engine> Server<E> {
     /// The last response is out: closes the connection, or shuts our direction and waits for the peer.
     fn end(&mut self, conn: Conn, linger: bool, now: Nanos) -> Outcome {
         let Some(peer) = self.peers.get(conn) else { return Outcome::Wait };
-        let stuck = self.engine.queued(conn) > 0;
+        let stuck = self.engine.unsent(conn) > 0;
         peer.lingers = linger && !peer.ended;
         if !stuck && !peer.lingers {
             self.engine.close(conn);
@@ -272,7 +272,7 @@ impl<E: Engine> Server<E> {
     }
 
     fn expire_one(&mut self, conn: Conn, now: Nanos) {
-        let stuck = self.engine.queued(conn) > 0;
+        let stuck = self.engine.unsent(conn) > 0;
         let Self { site, peers, out, .. } = self;
         let Some(peer) = peers.get(conn) else { return };
         let cx = &mut Context { now, site, out, find: &mut |_| Ok(Lookup::Absent), kept: &Cell::new(None) };

@@ -304,8 +304,13 @@ impl<'p, E: Engine> Stub<'p, E> {
         if !was_sent {
             reply.sent += engine.send(conn, &[reply.piece()]) as u64;
         }
-        // A reset must not overtake what was sent before it.
-        if !reply.is_sent() || (reply.end == End::Reset && !was_sent) {
+        // Neither end must overtake what was sent before it.
+        let is_too_soon = match reply.end {
+            End::Keep => false,
+            End::Close => engine.unsent(conn) > 0,
+            End::Reset => !was_sent,
+        };
+        if !reply.is_sent() || is_too_soon {
             return peer.put_off(now + SEGMENT_GAP);
         }
         self.conclude(conn);

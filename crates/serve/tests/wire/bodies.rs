@@ -1,6 +1,7 @@
 //! Bodies in both directions, large and slow.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use assay_engine::EngineKind;
@@ -18,6 +19,7 @@ on_each_engine!(
     chunks_and_trailers_are_read_to_their_end,
     the_client_of_a_refused_upload_reads_why,
     an_upload_is_summed_up_however_it_is_framed,
+    the_end_of_an_echo_waits_for_a_reader_that_is_slow,
     a_refused_expectation_costs_no_body,
 );
 
@@ -52,6 +54,41 @@ fn a_large_upload_comes_back_whole_through_bounded_memory(engine: EngineKind) {
     stream.read_to_end(&mut answer).unwrap();
     writer.join().unwrap();
     assert!(answer[answer.len() - LENGTH..] == body, "the echo differs");
+}
+
+/// The end of a response leaves the server though the socket's buffers are almost full, whatever room there is in them by chance.
+fn the_end_of_an_echo_waits_for_a_reader_that_is_slow(engine: EngineKind) {
+    const LENGTHS: [usize; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+    let server = Running::start(engine, Limits::default());
+    let missing = std::thread::scope(|scope| {
+        let clients = LENGTHS.map(|more| (server.connect(), (8 << 20) + more * 70_000));
+        let readers = clients.map(|(stream, length)| scope.spawn(move || missing_of_echo(stream, length)));
+        readers.map(|reader| reader.join().unwrap())
+    });
+    assert_eq!(missing, [0; LENGTHS.len()]);
+}
+
+/// Bytes of an echo that did not come to a client that reads more slowly than the server writes.
+fn missing_of_echo(mut stream: TcpStream, length: usize) -> usize {
+    let mut sender = stream.try_clone().unwrap();
+    let writer = std::thread::spawn(move || {
+        let head = format!(
+            "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        sender.write_all(head.as_bytes()).unwrap();
+        sender.write_all(&vec![b'x'; length]).unwrap();
+    });
+    let (mut part, mut bodies) = (vec![0; 1 << 16], 0);
+    loop {
+        let read = stream.read(&mut part).unwrap();
+        if read == 0 {
+            break;
+        }
+        bodies += part[..read].iter().filter(|byte| **byte == b'x').count();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    writer.join().unwrap();
+    length - bodies
 }
 
 fn an_upload_is_summed_up_however_it_is_framed(engine: EngineKind) {

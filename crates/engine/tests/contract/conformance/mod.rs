@@ -30,6 +30,7 @@ macro_rules! conforms {
             tells_the_end_after_the_data,
             answers_after_the_peer_has_ended,
             shuts_down_after_the_queue,
+            says_what_a_close_would_lose,
             names_a_refusal,
             names_a_reset,
             offers_data_that_came_before_a_reset,
@@ -311,6 +312,43 @@ pub(crate) fn shuts_down_after_the_queue<W: World>(world: &W) {
     });
     poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
     assert!(poll_beside(&mut engine, reader) == sent, "the farewell cut the queue short");
+}
+
+/// The room for sent bytes is almost used up when the last are accepted, which the engine may not know before its next poll.
+pub(crate) fn says_what_a_close_would_lose<W: World>(world: &W) {
+    let block = pattern(60_000);
+    let blocks_that_fit = || {
+        let (mut engine, conn, _peer) = pair(world);
+        let mut blocks = 0;
+        while engine.queued(conn) == 0 {
+            engine.send(conn, &[&block]);
+            flush(&mut engine);
+            blocks += 1;
+        }
+        blocks - 1
+    };
+    let (full, (mut engine, conn, mut peer)) = (blocks_that_fit(), pair(world));
+    let mut sent = Vec::new();
+    for number in 0..full + 3 {
+        let accepted = engine.send(conn, &[&block]);
+        sent.extend_from_slice(&block[..accepted]);
+        if number < full {
+            flush(&mut engine);
+        }
+    }
+    let reader = std::thread::spawn(move || {
+        let mut got = Vec::new();
+        peer.read_to_end(&mut got).unwrap();
+        got
+    });
+    if engine.unsent(conn) > 0 {
+        engine.shutdown(conn);
+        poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
+        assert_eq!(engine.unsent(conn), 0);
+    }
+    engine.close(conn);
+    let got = poll_beside(&mut engine, reader);
+    assert!(got == sent, "{} of {} bytes came", got.len(), sent.len());
 }
 
 pub(crate) fn names_a_refusal<W: World>(world: &W) {
