@@ -148,7 +148,7 @@ mod tests {
                 separation: Separation::Cores,
                 statement: String::new(),
             },
-            server_host: None,
+            server_hosts: Vec::new(),
             generator_hosts: Vec::new(),
             link: Spec::Loopback,
             seed: 1,

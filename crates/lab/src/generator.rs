@@ -287,7 +287,7 @@ mod tests {
         assert!(words(&order).ends_with(" --generators 3"));
         let folder = tempfile::tempdir().expect("folder");
         let box1 = toml::from_str("name = \"box1\"\ntransport = \"ssh\"").expect("a host");
-        let hosts = Hosts::write(&[box1], folder.path()).expect("written");
+        let hosts = Hosts::write(&[box1], folder.path(), "generators").expect("written");
         order = LoadOrder { hosts: hosts.as_ref(), generators: 1, ..order };
         assert!(words(&order).ends_with("/generators.toml") && !words(&order).contains("--cpus"));
         order = LoadOrder { hosts: None, generators: 3, ..order };

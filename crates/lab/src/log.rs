@@ -91,8 +91,13 @@ pub(crate) fn database(facts: &Database) {
 
 /// What the network between hosts carries.
 pub(crate) fn host_link(link: &HostLink) {
-    let HostLink { hosts, round_trip_ns, carried, is_at_least, to_server, problem } = link;
-    info!(target: "design", ?round_trip_ns, ?carried, is_at_least, ?to_server, ?problem, "the network from the servers' host to {hosts:?}");
+    let HostLink { hosts, round_trip_ns, carried, is_at_least, to_server, problem, server } = link;
+    info!(target: "design", ?round_trip_ns, ?carried, is_at_least, ?to_server, ?problem, "the network from {} to {hosts:?}", server.as_deref().unwrap_or("the servers' host"));
+}
+
+/// Several hosts take turns as that of the servers.
+pub(crate) fn host_of_round(round: u32, host: &str) {
+    info!(target: "rounds", "round {}: servers live on {host}", round + 1);
 }
 
 /// A generator of another project was asked for.

@@ -104,9 +104,9 @@ impl RunPlan {
 
     /// Whether a record is of a run with servers and generators on the hosts that this one is to have.
     fn is_on_the_hosts_of(&self, record: &Record) -> bool {
-        let servers = record.server_host.iter().map(|host| &host.name);
+        let servers = record.server_hosts.iter().map(|host| &host.name);
         let generators = record.generator_hosts.iter().map(|host| &host.name);
-        servers.eq(self.server_host.iter().map(|host| &host.name))
+        servers.eq(self.server_hosts.iter().map(|host| &host.name))
             && generators.eq(self.generator_hosts.iter().map(|host| &host.name))
     }
 

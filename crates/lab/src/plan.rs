@@ -34,8 +34,8 @@ pub struct RunPlan {
     pub subjects: Vec<Subject>,
     /// The CPUs that serve and those that generate load.
     pub isolation: Isolation,
-    /// The other host on which servers are to live; absent for this one.
-    pub server_host: Option<LabHost>,
+    /// The other hosts on which servers are to live; none for this one. Several take turns, round by round.
+    pub server_hosts: Vec<LabHost>,
     /// The hosts from which load is to come; none where it comes from this one.
     pub generator_hosts: Vec<LabHost>,
     /// What is to join servers and generator.
@@ -126,7 +126,7 @@ impl RunPlan {
         }
         self.check_requests()?;
         self.check_networks()?;
-        self.check_server_host()?;
+        self.check_server_hosts()?;
         self.check_generator_hosts()?;
         self.check_generators()?;
         self.check_generator_processes()?;
@@ -255,9 +255,15 @@ impl RunPlan {
         }
     }
 
-    /// Whether servers on another host can be measured as is asked: over plain sockets of the kernel's.
-    fn check_server_host(&self) -> Result<(), LabError> {
-        let Some(host) = &self.server_host else { return Ok(()) };
+    /// The hosts from which load is to come while servers are on the one of that name: where several take turns, it does not load itself.
+    pub(crate) fn generators_beside(&self, server: &str) -> Vec<LabHost> {
+        let is_free = |host: &&LabHost| self.server_hosts.len() < 2 || host.name != server;
+        self.generator_hosts.iter().filter(is_free).cloned().collect()
+    }
+
+    /// Whether servers on other hosts can be measured as is asked: over plain sockets of the kernel's, and never by themselves.
+    fn check_server_hosts(&self) -> Result<(), LabError> {
+        let Some(first) = self.server_hosts.first() else { return Ok(()) };
         let is_joined = |network: &Option<Network>| match network {
             None => self.link == Spec::Loopback,
             Some(network) => network.stack() == Stack::Kernel && network.link() == Spec::Loopback,
@@ -266,7 +272,7 @@ impl RunPlan {
             Some("load goes to its address over the network that is there; leave --link and --stack out")
         } else if self.experiment.is_secured() {
             Some("certificates do not travel there yet; leave TLS out")
-        } else if self.is_database_out_of_reach(host) {
+        } else if self.server_hosts.iter().any(|host| self.is_database_out_of_reach(host)) {
             Some(
                 "--database names a way that only this host has; name an address that the servers' host reaches, too",
             )
@@ -275,9 +281,27 @@ impl RunPlan {
         } else {
             None
         };
-        fault.map_or(Ok(()), |problem| {
+        let refused = |host: &LabHost, problem: &str| {
             Err(LabError::Argument { given: format!("--server {}", host.name), problem: problem.to_owned() })
-        })
+        };
+        match (fault, self.loaded_by_nobody()) {
+            (Some(problem), _) => refused(first, problem),
+            (None, Some(host)) => refused(
+                host,
+                "while servers are there, no other host is left from which load could come; name one with --from",
+            ),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Of hosts that take turns the one that would have to load itself.
+    fn loaded_by_nobody(&self) -> Option<&LabHost> {
+        let is_left = |host: &LabHost| match self.generator_hosts.as_slice() {
+            [] => host.transport != Transport::Local,
+            _ => !self.generators_beside(&host.name).is_empty(),
+        };
+        let is_turned = self.server_hosts.len() > 1;
+        self.server_hosts.iter().find(|host| is_turned && !is_left(host))
     }
 
     fn is_database_out_of_reach(&self, host: &LabHost) -> bool {
@@ -294,7 +318,7 @@ impl RunPlan {
         let experiment = &self.experiment;
         let too_few = experiment.cells().into_iter().find(|cell| (cell.connections as usize) < names.len());
         let is_duet = experiment.comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
-        let problem = if self.server_host.is_none() {
+        let problem = if self.server_hosts.is_empty() {
             "the servers need a host of the lab with an address at which load reaches them".to_owned()
         } else if experiment.generator_processes > 1 {
             "each host has one generator with all of its CPUs; leave --generators out".to_owned()

@@ -73,7 +73,7 @@ impl Place {
             ],
             subjects,
             isolation: split(&cpuset::allowed(), &topology),
-            server_host: None,
+            server_hosts: Vec::new(),
             generator_hosts: Vec::new(),
             link: Spec::Loopback,
             seed: 7,

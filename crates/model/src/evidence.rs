@@ -36,7 +36,7 @@ pub use differences::{Difference, Foreign};
 pub use ended::ServerEnded;
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 pub use held_back::{HeldBack, SelfRatio};
-pub use hosts::{HostApart, HostMeasure};
+pub use hosts::{HostApart, HostMeasure, HostsAlike};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
@@ -572,14 +572,9 @@ pub enum Evidence {
     GeneratorGetsMore(GeneratorGetsMore),
     /// A generator of others told another ratio of two contenders than ours.
     GeneratorsDisagree(GeneratorsDisagree),
-    /// No host of the load was shown to differ from the others.
-    HostsAlike {
-        /// Hosts that were compared.
-        hosts: u64,
-        /// Windows in which they were.
-        windows: u64,
-    },
-    /// A host of the load differs from the others.
+    /// No host of a role was shown to differ from the others.
+    HostsAlike(HostsAlike),
+    /// A host of the run differs from the others.
     HostApart(HostApart),
     /// Evidence of another version of assay.
     #[serde(other)]

@@ -13,10 +13,14 @@ const FRAME_CARRIES: f64 = 1448.0;
 /// What a frame takes on the wire beside them: these headers, Ethernet's own with its checksum, the preamble and the gap between two.
 const FRAME_TAKES: f64 = 52.0 + 18.0 + 20.0;
 
-/// What the network carries from the servers' host to hosts of the load, measured before the first round
+/// What the network carries from the servers' host to hosts of the load, or from the database's to those of the servers, measured before the
+/// first round
 /// (docs/method/fleet.md#the-network-between-hosts).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostLink {
+    /// The host that answered, where that was not the only one of servers: several took turns, or it is the database's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The hosts that asked at once; none is the host on which assay was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
@@ -88,7 +92,7 @@ pub struct HostStanding {
     pub role: HostRole,
     /// Its clock is known to within so much, in the load in which that was least.
     pub clock_error_ns: Nanos,
-    /// Windows of load in which it had a part; of the servers' host all.
+    /// Windows of load in which it had a part; of a servers' host those of its rounds.
     pub windows: u32,
     /// Those in which it was lost.
     pub lost: u32,
@@ -116,7 +120,8 @@ pub struct HostStanding {
     /// 99th percentile of what it sent requests too late by, in the window in which that was greatest; absent in closed loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_p99_ns: Option<Nanos>,
-    /// What its answers differ by from those of the other hosts in the same windows; empty where there is no other.
+    /// What its answers differ by from those of the other hosts in the same windows, and those of its servers from the same ones in the
+    /// rounds of other hosts; empty where there is no other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<BesideHosts>,
 }
@@ -129,14 +134,15 @@ impl HostStanding {
     }
 }
 
-/// A figure of one host over that of the others in the same windows: of two over the other's, of more over their median.
+/// A figure of one host over that of the others: of the load in the same windows, of two over the other's, of more over their median; of the
+/// servers over that of the rounds of all others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BesideHosts {
     /// The figure.
     pub measure: HostMeasure,
     /// The ratio; the intervals of all hosts and figures hold at once.
     pub ratio: Interval,
-    /// Windows that it is taken from.
+    /// Windows that it is taken from; of the servers rounds.
     pub windows: u32,
     /// Whether the host is shown to differ.
     pub is_apart: bool,

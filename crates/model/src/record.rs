@@ -23,6 +23,7 @@ use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
 use crate::profile::Profile;
 use crate::rule::Rule;
+use crate::run_hosts::one_or_several;
 use crate::running::Running;
 use crate::setting::Setting;
 use crate::speed::WindowSpeed;
@@ -83,9 +84,15 @@ pub struct Record {
     /// The server behind every proxy; absent where no proxy takes part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
-    /// The host on which servers were started, where that was not this one; its CPUs are theirs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_host: Option<PlacedHost>,
+    /// The hosts on which servers were started, where that was not this one; their CPUs are the servers'. Several took turns, round by
+    /// round. Records from before they could have the only one as `server_host`.
+    #[serde(
+        default,
+        alias = "server_host",
+        deserialize_with = "one_or_several",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub server_hosts: Vec<PlacedHost>,
     /// The hosts from which load came, where that was not this one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generator_hosts: Vec<GeneratorHost>,
@@ -230,6 +237,9 @@ pub struct Entry {
 pub struct Round {
     /// 0, 1, 2 …
     pub index: u32,
+    /// The host on which its servers lived, where several took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<String>,
     /// One run per contender, setting and group, in the order in which they were measured; then one for each further replica.
     pub runs: Vec<Run>,
 }

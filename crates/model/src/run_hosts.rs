@@ -1,6 +1,6 @@
 //! Hosts as a record tells of them that a run used beside the one that led it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::JsonSchema;
 use crate::fleet::ClockOffset;
@@ -19,6 +19,20 @@ pub struct PlacedHost {
     pub host: HostFacts,
     /// How its monotonic clock stood to ours before the first round.
     pub clock: ClockOffset,
+}
+
+/// Reads hosts, or the only one as records had it before there could be several.
+pub(crate) fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PlacedHost>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Several(Vec<PlacedHost>),
+        One(Box<PlacedHost>),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Several(hosts) => hosts,
+        Written::One(host) => vec![*host],
+    })
 }
 
 /// A host from which the load of a run came.

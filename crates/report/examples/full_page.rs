@@ -56,6 +56,7 @@ fn enlarge(record: &mut Record) {
     let mut clock = 0;
     record.rounds = (0..ROUNDS)
         .map(|index| Round {
+            server_host: None,
             index,
             runs: (0..CONTENDERS).map(|i| run_of(&run, i, index, &mut clock)).collect(),
         })

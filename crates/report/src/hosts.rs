@@ -39,7 +39,7 @@ pub(crate) fn hosts<'r>(record: &'r Record, verdict: &'r Verdict) -> Vec<Host<'r
 
 fn host<'r>(record: &'r Record, standing: &'r HostStanding) -> Option<Host<'r>> {
     let placed = match standing.role {
-        HostRole::Server => Some(record.server_host.as_ref()?),
+        HostRole::Server => Some(record.server_hosts.iter().find(|host| host.name == standing.name)?),
         HostRole::Database => Some(record.database.as_ref()?.host.as_ref()?),
         HostRole::Generator => None,
     };
@@ -47,7 +47,7 @@ fn host<'r>(record: &'r Record, standing: &'r HostStanding) -> Option<Host<'r>> 
         return Some(Host { standing, machine, cpus, address: Some(address), clock: *clock, link: None });
     }
     let of = record.generator_hosts.iter().find(|host| host.name == standing.name)?;
-    let link = record.host_links.iter().find(|link| *link.hosts == [standing.name.clone()]);
+    let link = record.host_links.iter().find(|link| is_in_the_table(link) && link.hosts[0] == standing.name);
     let (machine, cpus, clock) = (&of.host, of.cpus.as_str(), of.clock);
     Some(Host { standing, machine, cpus, address: None, clock, link })
 }
@@ -178,13 +178,15 @@ pub(crate) fn measured(measure: HostMeasure) -> &'static str {
         HostMeasure::Throughput => "answers per connection",
         HostMeasure::Median => "median of the times",
         HostMeasure::P99 => "99th percentile of the times",
+        HostMeasure::Served => "throughput of the servers",
     }
 }
 
 /// What a network carries that has no place in the table: to several hosts at once, to the one without a line, or to the server; and why
 /// something is not known.
 fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
-    let server = record.server_host.as_ref().map_or("the servers", |host| host.name.as_str());
+    let only = || record.server_hosts.first().map(|host| host.name.as_str());
+    let server = link.server.as_deref().or_else(only).unwrap_or("the servers");
     let hosts = match link.hosts.as_slice() {
         [] => "this host".to_owned(),
         hosts => hosts.join(" and "),
@@ -195,8 +197,7 @@ fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
     }
     let together = if link.hosts.len() > 1 { " together" } else { "" };
     let because = |is_at_least| if is_at_least { "; a CPU was the limit there" } else { "" };
-    let is_in_the_table = link.hosts.len() == 1;
-    if let Some(carries) = carries(link).filter(|_| !is_in_the_table) {
+    if let Some(carries) = carries(link).filter(|_| !is_in_the_table(link)) {
         let trip = link.round_trip_ns.map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)));
         let (because, trip) = (because(link.is_at_least), trip.unwrap_or_default());
         notes
@@ -207,6 +208,11 @@ fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
         notes.push(format!("the network carries {carries} from {hosts}{together} to {server}{because}"));
     }
     notes
+}
+
+/// Whether the line of a host of the load has a place for what its network carries: not for several ways from there to servers.
+fn is_in_the_table(link: &HostLink) -> bool {
+    link.server.is_none() && link.hosts.len() == 1
 }
 
 /// The hosts as a Markdown table; nothing where all was on one.

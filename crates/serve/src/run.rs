@@ -136,7 +136,8 @@ pub fn run(
     let threads = assay_tls::carry_out(&config.stack, terms.as_ref(), serving)?;
     let memory = start_bytes
         .zip(memory::own())
-        .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes });
+        // The kernel counts on each CPU apart, so its peak may be a little less than what it said before.
+        .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes.max(start_bytes) });
     Ok(Summary { memory, threads })
 }
 

@@ -37,9 +37,9 @@ pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample
     samples.filter(|sample| sample.measured().next().is_some()).collect()
 }
 
-/// CPUs of the servers on the host on which they were started, as a kernel list.
+/// CPUs of the servers on the host on which they were started, as a kernel list; hosts that take turns have as many.
 pub(crate) fn server_cpus(record: &Record) -> &str {
-    record.server_host.as_ref().map_or(&record.isolation.server_cpus, |host| &host.cpus)
+    record.server_hosts.first().map_or(&record.isolation.server_cpus, |host| &host.cpus)
 }
 
 /// One contender, measured or not.

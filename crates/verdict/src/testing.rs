@@ -150,6 +150,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         failure: None,
     };
     let round = |index: usize| Round {
+        server_host: None,
         index: u32::try_from(index).expect("few rounds"),
         runs: contenders.iter().filter_map(|(name, series)| Some(run(name, *series.get(index)?))).collect(),
     };
@@ -175,7 +176,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         database: None,
         upstream: None,
         link_facts: None,
-        server_host: None,
+        server_hosts: Vec::new(),
         generator_hosts: Vec::new(),
         host_links: Vec::new(),
         imported: None,

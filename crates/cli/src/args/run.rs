@@ -47,9 +47,10 @@ pub(crate) struct RunArguments {
     /// Hosts of the lab: where contenders are built and run, and from where load comes (docs/fleet.md)
     #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     pub(crate) lab: Option<PathBuf>,
-    /// The host on which contenders are built and run, of the lab or ssh:me@box1[=ADDRESS] [default: the one whose role is server]
-    #[arg(long, value_name = "HOST", help_heading = "Hosts")]
-    pub(crate) server: Option<String>,
+    /// The host on which contenders are built and run, of the lab or ssh:me@box1[=ADDRESS]; several take turns, round by round
+    /// [default: those whose role is server]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',', help_heading = "Hosts")]
+    pub(crate) server: Vec<String>,
     /// The hosts from which load comes, of the lab or ssh:me@box2 [default: those whose role is generator, else this one]
     #[arg(long, value_name = "HOST,…", value_delimiter = ',', help_heading = "Hosts")]
     pub(crate) from: Vec<String>,

@@ -23,7 +23,7 @@ impl<'a> Hosts<'a> {
     /// The hosts from which load is to come: those that are named, else those whose role is generator. None where that is this host alone,
     /// whose generator needs no agent.
     pub(crate) fn generators(&self, named: &[String]) -> Result<Vec<LabHost>, Failure> {
-        let chosen = self.chosen(named).map_err(|problem| self.wrong(&problem))?;
+        let chosen = self.with_role(HostRole::Generator, named).map_err(|problem| self.wrong(&problem))?;
         let is_this_one = matches!(&chosen[..], [only] if only.transport == Transport::Local);
         Ok(if is_this_one { Vec::new() } else { chosen })
     }
@@ -64,10 +64,11 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    fn chosen(&self, named: &[String]) -> Result<Vec<LabHost>, String> {
+    /// The hosts that are named for a role, else those that have it.
+    pub(crate) fn with_role(&self, role: HostRole, named: &[String]) -> Result<Vec<LabHost>, String> {
         if named.is_empty() {
-            let generates = |host: &&LabHost| host.roles.contains(&HostRole::Generator);
-            return Ok(self.lab.hosts.iter().filter(generates).cloned().collect());
+            let has = |host: &&LabHost| host.roles.contains(&role);
+            return Ok(self.lab.hosts.iter().filter(has).cloned().collect());
         }
         let hosts: Vec<LabHost> = named.iter().map(|name| self.host(name)).collect::<Result<_, _>>()?;
         let twice = hosts
@@ -76,7 +77,11 @@ impl<'a> Hosts<'a> {
             .find(|(index, host)| hosts[..*index].iter().any(|other| other.name == host.name));
         match twice {
             Some((_, host)) => {
-                Err(format!("{} is named twice; each host has one generator with all of its CPUs", host.name))
+                let role = match role {
+                    HostRole::Generator => "each host has one generator with all of its CPUs",
+                    _ => "each host has its turn as it is",
+                };
+                Err(format!("{} is named twice; {role}", host.name))
             }
             None => Ok(hosts),
         }

@@ -47,7 +47,7 @@ fn store(lab: &Lab, pattern: &Record, id: &str, contenders: &[(&str, f64)], chan
             }
             run
         });
-        assay_model::record::Round { index, runs: runs.collect() }
+        assay_model::record::Round { index, server_host: None, runs: runs.collect() }
     };
     record.rounds = (0..6).map(round).collect();
     record.experiment.rounds = 6;

@@ -102,7 +102,7 @@ fn hosts_may_be_typed_in_place_of_a_lab_file() {
     let words = ["one", "--server", "ssh:root@127.0.0.1", "--from", "ssh:root@localhost"];
     lab.run(&words).env("PATH", &path).assert().code(0);
     let record = lab.record();
-    let host = record.server_host.as_ref().expect("a host");
+    let host = record.server_hosts.first().expect("a host");
     assert_eq!((host.name.as_str(), host.address.as_str()), ("127-0-0-1", "127.0.0.1"));
     assert_eq!(record.generator_hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["localhost"]);
     assert!(windows(&record).iter().all(|window| window.load.books.ok > 0));
@@ -166,7 +166,7 @@ fn a_server_is_built_measured_and_ended_on_another_host() {
     let mut run = assert_cmd::Command::from_std(run_apart(&lab, &link, &["--rounds", "2", "-d", "100ms"]));
     run.assert().code(0);
     let record = lab.record();
-    let host = record.server_host.as_ref().expect("a host");
+    let host = record.server_hosts.first().expect("a host");
     assert_eq!((host.name.as_str(), host.address.as_str(), host.cpus.as_str()), ("box1", "198.18.0.1", "0"));
     assert_eq!(record.isolation.server_cpus, "");
     for window in windows(&record) {

@@ -35,7 +35,7 @@ fn an_experiment_over_five_hosts_is_measured_told_and_leaves_nothing() {
     let run = lab.command(&words.split(' ').collect::<Vec<_>>());
     assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
     let record = lab.record();
-    assert_eq!(record.server_host.as_ref().expect("a host").name, "serving");
+    assert_eq!(record.server_hosts[0].name, "serving");
     let links: Vec<String> = record.host_links.iter().map(|link| link.hosts.join(" ")).collect();
     assert_eq!(links, ["gen1", "gen2", "gen3", "gen1 gen2 gen3"]);
     assert!(record.host_links.iter().all(|link| link.problem.is_none()), "{:?}", record.host_links);
@@ -59,6 +59,55 @@ fn an_experiment_over_five_hosts_is_measured_told_and_leaves_nothing() {
         "{told}"
     );
     eventually("nobody is left", || lab.processes().is_empty());
+}
+
+#[test]
+fn equal_hosts_exchange_their_roles_from_round_to_round() {
+    let lab = Lab::new();
+    let Some(star) = Star::new(3) else { return };
+    let host = |name: &str, number: usize, cpus: &str| {
+        let (transport, address) = (star.transport(number, 0), star.address(number));
+        format!(
+            "[[host]]\nname = \"{name}\"\n{transport}roles = [\"server\", \"generator\"]\naddress = \"{address}\"\ncpus = \"{cpus}\"\n"
+        )
+    };
+    lab.write("lab.toml", &(host("left", 1, "0") + &host("right", 2, "0")));
+    lab.good("one");
+    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 100ms --rounds 3";
+    let run = |words: &str| {
+        let command = lab.command(&words.split(' ').collect::<Vec<_>>());
+        assert_cmd::Command::from_std(star.on(0, &command)).assert()
+    };
+    run(words).code(0);
+    let record = lab.record();
+    let served: Vec<_> =
+        record.rounds.iter().map(|round| round.server_host.as_deref().unwrap_or("?")).collect();
+    assert_eq!(served, ["left", "right", "left"]);
+    for round in &record.rounds {
+        for window in round.runs.iter().flat_map(|run| &run.cells) {
+            let [share] = window.load.generators.as_slice() else { panic!("{:?}", window.load.generators) };
+            assert_ne!(Some(&share.name), round.server_host.as_ref(), "nobody loads itself");
+            assert!(window.load.window.ok > 0 && window.load.books.failed() == 0);
+        }
+    }
+    let links = record.host_links.iter().map(|link| (link.server.as_deref(), link.hosts.join(" ")));
+    let ways = [("left", "right"), ("right", "left")].map(|(from, to)| (Some(from), to.to_owned()));
+    assert_eq!(links.collect::<Vec<_>>(), ways);
+    let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
+    for row in ["left | server", "right | server", "left | generator", "right | generator"] {
+        assert!(told.contains(row), "{told}");
+    }
+    let alone = run(&words.replace("lab.toml", "lab.toml --from left")).code(2);
+    assert!(String::from_utf8_lossy(&alone.get_output().stderr).contains("no other host is left"));
+    if assay_host::cpuset::allowed().len() > 1 {
+        lab.write("lab.toml", &(host("left", 1, "0") + &host("right", 2, "0-1")));
+        let unequal = run(words).code(2);
+        assert!(
+            String::from_utf8_lossy(&unequal.get_output().stderr).contains("hosts that take turns are equal")
+        );
+    }
+    eventually("nobody is left", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
 }
 
 #[test]
@@ -133,6 +182,9 @@ fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
     let database = record.database.as_ref().expect("a database");
     assert_eq!((database.origin, &database.not_run), (DatabaseOrigin::Private, &None));
     let there = database.host.as_ref().expect("its host");
+    let link =
+        record.host_links.iter().find(|link| link.server.as_deref() == Some("database")).expect("a link");
+    assert!(link.problem.is_none() && link.round_trip_ns.is_some() && link.hosts == ["server"], "{link:?}");
     assert_eq!(
         (there.name.as_str(), there.address.clone(), database.cpus.as_deref()),
         ("database", star.address(2), Some("0"))
@@ -152,6 +204,7 @@ fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
     assert!(text.starts_with("10000"), "{text}");
     let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
     assert!(told.contains("| database | database | 0 |"), "{told}");
+    assert!(told.contains("from database to server"), "{told}");
     eventually("nobody is left", || lab.processes().is_empty());
     assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
 }

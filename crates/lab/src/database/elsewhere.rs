@@ -79,6 +79,11 @@ impl DistantCluster {
         &self.found
     }
 
+    /// The agent there.
+    pub(super) fn agent(&self) -> &Away {
+        &self.away
+    }
+
     /// What it uses can be asked through this.
     pub(super) fn handle(&self) -> JobHandle {
         self.job.handle()

@@ -39,7 +39,7 @@ pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
-use crate::hosts::away::JobHandle;
+use crate::hosts::away::{Away, JobHandle};
 use crate::hosts::session::HostError;
 use crate::stop::Stop;
 use crate::supervisor::{Ended, RunError};
@@ -336,6 +336,14 @@ impl Database {
             Home::Private(cluster) => Observed::Here(cluster.pid()),
             Home::Distant(cluster) => Observed::There(cluster.handle()),
             Home::Lodged(_) | Home::Theirs => Observed::Nowhere,
+        }
+    }
+
+    /// The agent on the other host on which its server was started.
+    pub(crate) fn agent(&self) -> Option<&Away> {
+        match &self.home {
+            Home::Distant(cluster) => Some(cluster.agent()),
+            Home::Private(_) | Home::Lodged(_) | Home::Theirs => None,
         }
     }
 

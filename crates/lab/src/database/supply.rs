@@ -10,6 +10,7 @@ use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
 use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Observed, Order, Sessions};
 use crate::error::LabError;
+use crate::hosts::away::Away;
 use crate::subject::Subject;
 
 /// Where a database comes from.
@@ -117,6 +118,16 @@ impl Supplied {
     pub(crate) fn ledger(&self) -> Option<Arc<Mutex<dyn Ledger>>> {
         match &self.holding {
             Holding::Tables(database) => Some(database.clone()),
+            Holding::Documents(_) => None,
+        }
+    }
+
+    /// The agent on the other host where it was started, if it was.
+    pub(crate) fn agent(&self) -> Option<Away> {
+        match &self.holding {
+            Holding::Tables(database) => {
+                database.lock().unwrap_or_else(PoisonError::into_inner).agent().cloned()
+            }
             Holding::Documents(_) => None,
         }
     }

@@ -21,18 +21,18 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Writes the lab file into the folder `work`; none for no hosts.
+    /// Writes the lab file into the folder `work`, by its `name`; none for no hosts.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn write(hosts: &[LabHost], work: &Path) -> Result<Option<Self>, LabError> {
+    pub(crate) fn write(hosts: &[LabHost], work: &Path, name: &str) -> Result<Option<Self>, LabError> {
         if hosts.is_empty() {
             return Ok(None);
         }
         let generator = |host: &LabHost| LabHost { roles: vec![HostRole::Generator], ..host.clone() };
         let lab = Lab { hosts: hosts.iter().map(generator).collect() };
         let text = toml::to_string(&lab).map_err(|error| LabError::Bug(format!("hosts as TOML: {error}")))?;
-        let file = work.join("generators.toml");
+        let file = work.join(format!("{name}.toml"));
         assay_file::write(&file, text.as_bytes())
             .map_err(|error| LabError::not_writable(&file, error.source))?;
         let ready_s = hosts.iter().map(|host| host.ready_timeout_s).fold(0.0, f64::max);
@@ -104,7 +104,7 @@ mod tests {
         let given = folder.path().join("lab.toml");
         std::fs::write(&given, text).expect("written");
         let given = read_lab(&given).expect("a lab").hosts;
-        let hosts = Hosts::write(&given, folder.path()).expect("written").expect("some");
+        let hosts = Hosts::write(&given, folder.path(), "generators").expect("written").expect("some");
         assert_eq!(Hosts::patience(Some(&hosts)), Duration::from_secs(90));
         let read = read_lab(&hosts.file).expect("a lab").hosts;
         assert!(read.iter().all(|host| host.roles == [HostRole::Generator]), "{read:?}");
@@ -113,6 +113,6 @@ mod tests {
             read.iter().map(without).collect::<Vec<_>>(),
             given.iter().map(without).collect::<Vec<_>>()
         );
-        assert!(Hosts::write(&[], folder.path()).expect("nothing to write").is_none());
+        assert!(Hosts::write(&[], folder.path(), "generators").expect("nothing to write").is_none());
     }
 }

@@ -91,6 +91,11 @@ impl Away {
         self.0.address
     }
 
+    /// Whether it still answers.
+    pub(crate) fn is_there(&self) -> bool {
+        self.free_port(None).is_ok()
+    }
+
     /// CPUs of servers there.
     pub(crate) fn cpus(&self) -> &CpuSet {
         &self.0.cpus

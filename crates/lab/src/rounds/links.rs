@@ -1,4 +1,4 @@
-//! What the network between the servers' host and those of the load carries: measured with the reference server before the first round
+//! What the network between the hosts of a run carries: measured with the reference server before the first round
 //! (docs/method/fleet.md#the-network-between-hosts).
 
 use std::ffi::OsString;
@@ -16,6 +16,7 @@ use assay_verdict::{SERVER_SATURATED, Times};
 
 use super::Runner;
 use super::event::Event;
+use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::{Hosts, LoadOrder, write_workload};
 use crate::hosts::away::{Away, Job, Surroundings};
@@ -37,22 +38,51 @@ const READY: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);
 
 impl Runner<'_> {
-    /// Measures round trip and capacity, each host by itself and all at once, where servers are on another host.
+    /// Measures round trip and capacity between hosts: of the load and of the servers, each by itself and all at once; of the servers and
+    /// of the database.
     pub(super) fn probe_links(&mut self) -> Result<(), LabError> {
-        let Some(away) = self.away.clone().filter(|_| !self.stop.soon()) else { return Ok(()) };
+        let database = self.database.as_ref().and_then(Supplied::agent);
+        if (self.elsewhere.is_empty() && database.is_none()) || self.stop.soon() {
+            return Ok(());
+        }
         self.telling.notice(&Event::ProbingNetwork);
-        let log = self.folder.log("network", "server");
-        let links = Reference::start(&away, &log).and_then(|server| Look { runner: self, server }.links());
-        self.record.host_links = links.unwrap_or_else(|problem| {
-            let hosts = self.plan.generator_hosts.iter().map(|host| host.name.clone()).collect();
-            vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
+        let to_servers = self.elsewhere.iter().flat_map(|host| {
+            let is_turned = self.elsewhere.len() > 1;
+            named(self.links_between(&host.away, &host.generators), is_turned.then(|| host.away.name()))
         });
+        let to_database = database.iter().flat_map(|away| {
+            let hosts = &self.plan.server_hosts;
+            let each: Vec<&[LabHost]> = match hosts.as_slice() {
+                [] => vec![&[]],
+                _ => hosts.iter().map(std::slice::from_ref).collect(),
+            };
+            let links = each.into_iter().flat_map(|host| self.links_between(away, host)).collect();
+            named(links, Some(away.name()))
+        });
+        self.record.host_links = to_servers.chain(to_database).collect();
         self.record.host_links.iter().for_each(log::host_link);
         self.save()
     }
+
+    /// What the network carries from a host to others, each by itself and all at once.
+    fn links_between(&self, away: &Away, generators: &[LabHost]) -> Vec<HostLink> {
+        let log = self.folder.log("network", "server");
+        let links =
+            Reference::start(away, &log).and_then(|server| Look { runner: self, generators, server }.links());
+        links.unwrap_or_else(|problem| {
+            let hosts = generators.iter().map(|host| host.name.clone()).collect();
+            vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
+        })
+    }
 }
 
-/// The reference server on the servers' host.
+/// Links with the host that answered, where it is to be named.
+fn named(links: Vec<HostLink>, server: Option<&str>) -> Vec<HostLink> {
+    let named = |link| HostLink { server: server.map(str::to_owned), ..link };
+    links.into_iter().map(named).collect()
+}
+
+/// The reference server on another host.
 struct Reference {
     job: Job,
     url: String,
@@ -94,18 +124,20 @@ impl Reference {
 
 struct Look<'r, 'a> {
     runner: &'r Runner<'a>,
+    /// The hosts of the load.
+    generators: &'r [LabHost],
     server: Reference,
 }
 
 impl Look<'_, '_> {
     fn links(mut self) -> Result<Vec<HostLink>, String> {
-        let all = self.runner.plan.generator_hosts.clone();
-        let trips = self.round_trips(&all)?;
+        let all = self.generators;
+        let trips = self.round_trips(all)?;
         let each = all.iter().map(std::slice::from_ref);
         let mut groups: Vec<&[LabHost]> = each.collect();
         if groups.len() != 1 {
             // Those of this host alone, or of all hosts at once.
-            groups.push(&all);
+            groups.push(all);
         }
         let links = groups.iter().map(|hosts| {
             let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
@@ -194,7 +226,7 @@ impl Look<'_, '_> {
     fn load(&self, hosts: &[LabHost], request: RequestKind, connections: u32) -> Result<LoadReport, String> {
         let Runner { plan, stop, link, work, .. } = self.runner;
         let workload = asking(work, request)?;
-        let hosts = Hosts::write(hosts, work).map_err(|error| error.to_string())?;
+        let hosts = Hosts::write(hosts, work, "network").map_err(|error| error.to_string())?;
         let order = LoadOrder {
             url: &self.server.url,
             workload: &workload,

@@ -49,7 +49,7 @@ impl Runner<'_> {
             runs.extend(self.look_at(group, &cell, now + own));
         }
         let index = self.rounds_done();
-        self.record.long_look = Some(Round { index, runs });
+        self.record.long_look = Some(Round { index, server_host: self.host_of_turn(), runs });
         self.save()
     }
 

@@ -3,6 +3,7 @@
 mod carousel;
 mod control;
 mod duet;
+mod elsewhere;
 mod energy;
 mod ensemble;
 mod event;
@@ -46,6 +47,7 @@ use assay_verdict::{MIN_ROUNDS, Settling};
 use jiff::Timestamp;
 
 pub(crate) use duet::CONTROL_EVERY;
+use elsewhere::Elsewhere;
 pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};
 use judging::Judging;
@@ -57,9 +59,8 @@ use crate::contender::Upstream;
 use crate::contender::before::Commands;
 use crate::database::Supplied;
 use crate::error::LabError;
-use crate::generator::{Hosts, write_workload};
+use crate::generator::write_workload;
 use crate::groups::Holding;
-use crate::hosts::away::Away;
 use crate::hosts::generator::{HostGenerator, open_all};
 use crate::hosts::session::OwnProgram;
 use crate::log;
@@ -99,10 +100,10 @@ struct Runner<'a> {
     /// What secures the connections, where they are to be.
     tls: Option<RunTls>,
     settings: Vec<ProvisionedSetting>,
-    /// The other host on which servers live; absent for this one.
-    away: Option<Away>,
-    /// The hosts from which load comes, for the generator; absent where it comes from this one.
-    hosts: Option<Hosts>,
+    /// The other hosts on which servers live, in turns; none for this one.
+    elsewhere: Vec<Elsewhere>,
+    /// The place among them of the one whose turn it is.
+    serving: usize,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
@@ -150,12 +151,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, LabError> {
         let (settings, facts) = network::provision(plan)?;
         let link = network::for_asking(&settings);
-        let mut wanted = || !stop.soon();
-        let opened = plan
-            .server_host
-            .as_ref()
-            .map(|host| Away::open(host, &plan.tools, &plan.program.version, &mut wanted));
-        let (away, server_host) = opened.transpose()?.unzip();
+        let (opened, server_hosts): (Vec<_>, Vec<_>) = elsewhere::open(plan, stop)?.into_iter().unzip();
         let generator_hosts = look_at_generators(plan, stop)?;
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
@@ -170,9 +166,9 @@ impl<'a> Runner<'a> {
         let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
         let mut record = empty_record(plan, &settings, facts, &folder.id, now);
         record.generators = generators::entries(plan, &work);
-        record.server_host = server_host;
+        record.server_hosts = server_hosts;
         record.generator_hosts = generator_hosts;
-        let hosts = Hosts::write(&plan.generator_hosts, &work)?;
+        let elsewhere = elsewhere::with_load(plan, opened, &work)?;
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let past = plan.past(store);
@@ -187,8 +183,8 @@ impl<'a> Runner<'a> {
             work,
             tls,
             settings,
-            away,
-            hosts,
+            elsewhere,
+            serving: 0,
             link,
             record,
             subjects: plan.subjects.clone(),
@@ -338,6 +334,11 @@ impl<'a> Runner<'a> {
         self.plan.fills_the_budget()
     }
 
+    /// The other host on which servers live now, if they do.
+    fn elsewhere(&self) -> Option<&Elsewhere> {
+        self.elsewhere.get(self.serving)
+    }
+
     fn rounds_done(&self) -> u32 {
         u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX)
     }
@@ -392,7 +393,7 @@ impl<'a> Runner<'a> {
 
     fn finish(&mut self) -> Result<Record, LabError> {
         self.end_database();
-        self.end_away();
+        self.end_elsewhere();
         self.save()?;
         self.folder.save_histograms(&self.record)?;
         Ok(self.record.clone())
@@ -417,7 +418,7 @@ fn look_at_generators(plan: &RunPlan, stop: &Stop) -> Result<Vec<GeneratorHost>,
 fn gauge(plan: &RunPlan) -> Option<Gauge> {
     let cpus = &plan.isolation;
     let generator = if plan.generator_hosts.is_empty() { cpus.generator.clone() } else { CpuSet::default() };
-    let is_here = plan.server_host.is_none();
+    let is_here = plan.server_hosts.is_empty();
     is_here.then(|| Gauge::new(&cpus.server, &generator).ok()).flatten()
 }
 
@@ -454,7 +455,7 @@ fn empty_record(
         tls: plan.experiment.is_secured().then(tls::asked),
         database: None,
         upstream: plan.upstream.as_ref().map(Upstream::facts),
-        server_host: None,
+        server_hosts: Vec::new(),
         generator_hosts: Vec::new(),
         host_links: Vec::new(),
         imported: None,

@@ -1,5 +1,6 @@
 //! What comes before the first round: the database, what contenders need, their builds, and what they keep of the rules.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use assay_check::Pace;
@@ -14,6 +15,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
+use crate::hosts::away::Away;
 use crate::log;
 use crate::network::ProvisionedSetting;
 use crate::running;
@@ -57,10 +59,12 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends the agent of the servers' host, and says where anything may be left.
-    pub(super) fn end_away(&mut self) {
-        if let Some(Err(error)) = self.away.take().map(|away| away.end()) {
-            self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
+    /// Ends the agents of the servers' hosts, and says where anything may be left.
+    pub(super) fn end_elsewhere(&mut self) {
+        for host in std::mem::take(&mut self.elsewhere) {
+            if let Err(error) = host.away.end() {
+                self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
+            }
         }
     }
 
@@ -115,8 +119,41 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        let (tools, away) = (&self.plan.tools, self.away.as_ref());
-        let preparation = Preparation { tools, away, process, work: &self.work, stop: self.stop };
+        if self.elsewhere.is_empty() {
+            self.record.contenders[index].versions = self.prepare_at(contender, process, None)?;
+        }
+        for (number, host) in self.elsewhere.iter().enumerate() {
+            let away = &host.away;
+            let versions = self.prepare_at(contender, process, Some(away)).map_err(|reason| NotRun {
+                reason: if self.elsewhere.len() > 1 {
+                    format!("on {}: {}", away.name(), reason.reason)
+                } else {
+                    reason.reason
+                },
+                ..reason
+            })?;
+            let first = &mut self.record.contenders[index].versions;
+            if number == 0 {
+                *first = versions;
+            } else if *first != versions {
+                return Err(of_other_versions(
+                    [&self.elsewhere[0].away, away].map(Away::name),
+                    [first, &versions],
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Probes and builds a contender where it is to live, and tells its versions there.
+    fn prepare_at(
+        &self,
+        contender: &str,
+        process: &Process,
+        away: Option<&Away>,
+    ) -> Result<BTreeMap<String, String>, NotRun> {
+        let preparation =
+            Preparation { tools: &self.plan.tools, away, process, work: &self.work, stop: self.stop };
         self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
         if let Some(build) = &process.build {
@@ -124,8 +161,7 @@ impl Runner<'_> {
             preparation.build(build, &self.folder.log(contender, "build"))?;
         }
         // After the build, because some versions are those of what it fetched.
-        self.record.contenders[index].versions = preparation.versions();
-        Ok(())
+        Ok(preparation.versions())
     }
 
     /// Keeps a subject out of the settings in which it cannot be.
@@ -163,7 +199,7 @@ impl Runner<'_> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
-            away: self.away.as_ref(),
+            away: self.elsewhere().map(|host| &host.away),
             link: &self.link,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,
@@ -197,6 +233,20 @@ impl Runner<'_> {
             self.settings.iter().filter(|provisioned| entry.absence_on(provisioned.setting).is_none());
         let first = open.clone().find(|provisioned| provisioned.is_kernels()).or_else(|| open.next());
         first.map(|provisioned| provisioned.setting).unwrap_or_default()
+    }
+}
+
+/// Two builds of one contender would take turns as if they were one.
+fn of_other_versions(hosts: [&str; 2], versions: [&BTreeMap<String, String>; 2]) -> NotRun {
+    let [one, other] = versions.map(|of| {
+        of.iter().map(|(what, version)| format!("{what} {version}")).collect::<Vec<_>>().join(" and ")
+    });
+    let [first, second] = hosts;
+    NotRun {
+        stage: Stage::Needs,
+        reason: format!("it is {one} on {first} and {other} on {second}, which take turns"),
+        remedy: Some("install one version on both".to_owned()),
+        log_tail: Vec::new(),
     }
 }
 

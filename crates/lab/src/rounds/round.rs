@@ -65,7 +65,8 @@ impl Runner<'_> {
         let all_cells = self.plan.experiment.cells().len();
         let settings = self.settings.len();
         let order = block(self.plan.seed, index, self.subjects.len() * settings, all_cells);
-        self.record.rounds.push(Round { index, runs: Vec::new() });
+        let server_host = self.choose_host(index);
+        self.record.rounds.push(Round { index, server_host, runs: Vec::new() });
         let part = |part: &usize| Part { subject: part / settings, setting: part % settings, replica: 0 };
         let parts = order.contenders.iter().map(part);
         let parts: Vec<Part> =
@@ -321,8 +322,8 @@ impl Runner<'_> {
             setting: *setting,
             replica: part.replica,
             replicas: 1,
-            away: self.away.as_ref(),
-            hosts: self.hosts.as_ref(),
+            away: self.elsewhere().map(|host| &host.away),
+            hosts: self.elsewhere().and_then(|host| host.load.as_ref()),
             link,
             queues: place.queues,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),

@@ -14,9 +14,23 @@ pub enum HostMeasure {
     Median,
     /// 99th percentile of it.
     P99,
+    /// Throughput of the servers that lived there, in closed loops.
+    Served,
 }
 
-/// A host whose answers are not those of the other hosts in the same windows.
+/// Hosts of one role of which none was shown to differ from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostsAlike {
+    /// Whether they are those of the servers; else of the load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_servers: bool,
+    /// Hosts that were compared.
+    pub hosts: u64,
+    /// Windows in which they were; of the servers rounds.
+    pub windows: u64,
+}
+
+/// A host whose answers are not those of the other hosts in the same windows, or whose servers are not as fast as on others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostApart {
     /// The host.
@@ -32,6 +46,6 @@ pub struct HostApart {
     pub low_ratio: f64,
     /// Upper end.
     pub high_ratio: f64,
-    /// Windows that it is taken from.
+    /// Windows that it is taken from; of the servers rounds.
     pub windows: u32,
 }

@@ -150,7 +150,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::GeneratorsAgree(agree) => cross_check::agree(agree),
         E::GeneratorGetsMore(found) => cross_check::more(found),
         E::GeneratorsDisagree(found) => cross_check::disagree(found),
-        E::HostsAlike { hosts, windows } => hosts::alike(*hosts, *windows),
+        E::HostsAlike(found) => hosts::alike(*found),
         E::HostApart(found) => hosts::apart(found),
         E::NoControl { base } => {
             format!("the time did not allow for {base} against itself (A/A control)")

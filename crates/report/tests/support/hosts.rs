@@ -14,19 +14,20 @@ pub(crate) fn on_hosts((mut record, mut verdict): (Record, Verdict)) -> (Record,
     let clock = ClockOffset { offset_ns: 12_000_000, error_ns: Nanos::from_micros(110), round_trips: 50 };
     let (host, cpus) = (record.host.clone(), "0-7".to_owned());
     let name = |name: &str| name.to_owned();
-    record.server_host = Some(PlacedHost {
+    record.server_hosts = vec![PlacedHost {
         name: name("box1"),
         address: "10.0.0.1".to_owned(),
         cpus: cpus.clone(),
         host: host.clone(),
         clock,
-    });
+    }];
     record.generator_hosts = ["box2", "box3"]
         .map(|of| GeneratorHost { name: name(of), cpus: cpus.clone(), host: host.clone(), clock })
         .to_vec();
     let carried =
         |bytes_per_second: f64| Carried { bytes_per_second, answers_per_second: bytes_per_second / 1e6 };
     let link = |hosts: &[&str], of: f64, is_at_least| HostLink {
+        server: None,
         hosts: hosts.iter().map(|host| name(host)).collect(),
         round_trip_ns: (hosts.len() == 1).then_some(Nanos::from_micros(84)),
         carried: Some(carried(of)),

@@ -80,7 +80,7 @@ fn record() -> Record {
         database: None,
         upstream: None,
         link_facts: None,
-        server_host: None,
+        server_hosts: Vec::new(),
         generator_hosts: Vec::new(),
         host_links: Vec::new(),
         imported: None,
@@ -208,7 +208,11 @@ fn round(index: u32, noise: &mut Noise, clock: &mut u64) -> Round {
     for last in (1..makers.len()).rev() {
         makers.swap(last, (noise.uniform() * (last + 1) as f64) as usize);
     }
-    Round { index, runs: makers.into_iter().map(|maker| run(index, maker, shared, noise, clock)).collect() }
+    Round {
+        index,
+        server_host: None,
+        runs: makers.into_iter().map(|maker| run(index, maker, shared, noise, clock)).collect(),
+    }
 }
 
 fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u64) -> Run {

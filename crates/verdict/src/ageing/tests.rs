@@ -178,6 +178,6 @@ fn a_long_look_is_needed_until_lives_are_old_or_nothing_is_hidden() {
     assert!(!needs(&record([steady; 3], 3, [310, 0], 1)), "lives of a minute");
     assert!(!needs(&record([steady; 3], 9, [200, 0], 2)), "forty seconds in nine lives");
     let mut unmeasured = short;
-    unmeasured.rounds = vec![Round { index: 0, runs: Vec::new() }];
+    unmeasured.rounds = vec![Round { index: 0, server_host: None, runs: Vec::new() }];
     assert!(!needs(&unmeasured));
 }

@@ -136,7 +136,7 @@ fn method(base: &Record, new: &Record) -> Vec<Difference> {
         Difference::of("assay", &base.assay.version, &new.assay.version),
         Difference::of("build", &base.assay.profile, &new.assay.profile),
         Difference::of("networks", &networks(base), &networks(new)),
-        Difference::of("server_host", &server_host(base), &server_host(new)),
+        Difference::of("server_hosts", &server_hosts(base), &server_hosts(new)),
         Difference::of("database_host", &database_host(base), &database_host(new)),
         Difference::of("generator_hosts", &generator_hosts(base), &generator_hosts(new)),
         Difference::of("server_cpus", &server_cpus(base), &server_cpus(new)),
@@ -148,10 +148,10 @@ fn method(base: &Record, new: &Record) -> Vec<Difference> {
     ])
 }
 
-/// The host on which servers were started, and what machine that is; empty for the one that measured.
-fn server_host(record: &Record) -> Vec<String> {
-    let host = record.server_host.iter();
-    host.flat_map(|host| machine_of(&host.name, &host.host)).collect()
+/// The hosts on which servers were started, and what machines these are; empty for the one that measured.
+fn server_hosts(record: &Record) -> Vec<String> {
+    let hosts = record.server_hosts.iter();
+    hosts.flat_map(|host| machine_of(&host.name, &host.host)).collect()
 }
 
 /// The host on which the database was started, and what machine that is; empty where it was not on another one.

@@ -9,6 +9,7 @@ use assay_model::lab::HostRole;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
+use assay_stats::Interval;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::tiers::{Call, call};
 
@@ -21,8 +22,8 @@ const HOST_MARGIN: f64 = 0.05;
 
 const MEASURES: [HostMeasure; 3] = [HostMeasure::Throughput, HostMeasure::Median, HostMeasure::P99];
 
-/// One figure of each host in a window, in the order of the hosts; those of a window in which one of them has none are left out.
-type Figures = Vec<f64>;
+/// One figure of each host in a window, in the order of the hosts; absent of one that gave no load in it, because servers were there.
+type Figures = Vec<Option<f64>>;
 
 /// What each host differs by from the others, by its name; nothing of a single one.
 pub(super) fn compare<'r>(
@@ -33,18 +34,24 @@ pub(super) fn compare<'r>(
     if names.len() < 2 {
         return BTreeMap::new();
     }
-    let told: Vec<Vec<HostFigures>> =
-        windows.iter().filter(|window| counts(window)).filter_map(|window| figures(window, &names)).collect();
-    // Bonferroni: the intervals of all hosts and figures hold at once.
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / (names.len() * MEASURES.len()) as f64;
+    let counting = windows.iter().filter(|window| counts(window));
+    let told: Vec<Vec<Option<HostFigures>>> = counting.map(|window| figures(window, &names)).collect();
+    let confidence = shared(names.len() * MEASURES.len());
     let of_host = |host: usize| {
         let of = |measure: HostMeasure| {
-            let figures: Vec<Figures> = told.iter().filter_map(|window| whole(window, measure)).collect();
+            let figure = |host: &Option<HostFigures>| host.and_then(|figures| figures.get(measure));
+            let figures: Vec<Figures> =
+                told.iter().map(|window| window.iter().map(figure).collect()).collect();
             beside(&figures, host, measure, confidence)
         };
         MEASURES.into_iter().filter_map(of).collect()
     };
     names.iter().enumerate().map(|(host, name)| (*name, of_host(host))).collect()
+}
+
+/// The confidence of each of so many intervals that hold at once (Bonferroni).
+pub(super) fn shared(intervals: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / intervals as f64
 }
 
 /// What one host got in a window.
@@ -76,11 +83,13 @@ impl HostFigures {
             HostMeasure::Throughput => self.throughput,
             HostMeasure::Median => self.median,
             HostMeasure::P99 => self.p99,
+            // Of servers, not of load.
+            HostMeasure::Served => None,
         }
     }
 }
 
-fn figures(window: &Measurement, names: &[&str]) -> Option<Vec<HostFigures>> {
+fn figures(window: &Measurement, names: &[&str]) -> Vec<Option<HostFigures>> {
     let of = |name: &&str| {
         let share = window.load.generators.iter().find(|share| share.name == **name)?;
         HostFigures::of(share.report.as_deref()?)
@@ -88,27 +97,34 @@ fn figures(window: &Measurement, names: &[&str]) -> Option<Vec<HostFigures>> {
     names.iter().map(of).collect()
 }
 
-fn whole(hosts: &[HostFigures], measure: HostMeasure) -> Option<Figures> {
-    hosts.iter().map(|host| host.get(measure)).collect()
-}
-
 /// One host over the others, paired by window; `None` for less than two windows.
 fn beside(windows: &[Figures], host: usize, measure: HostMeasure, confidence: f64) -> Option<BesideHosts> {
-    let reference = |figures: &Figures| match figures.as_slice() {
-        [first, second] => Some(if host == 0 { *second } else { *first }),
-        all => median(all),
+    let pair = |figures: &Figures| {
+        let own = figures[host]?;
+        let all: Vec<f64> = figures.iter().copied().flatten().collect();
+        let other = figures.iter().enumerate().find_map(|(of, figure)| figure.filter(|_| of != host))?;
+        Some((own, if all.len() == 2 { other } else { median(&all)? }))
     };
-    let own: Vec<f64> = windows.iter().map(|figures| figures[host]).collect();
-    let others: Option<Vec<f64>> = windows.iter().map(reference).collect();
-    let ratio = paired_log_ratio(&own, &others?, confidence).ok()?.interval;
-    let is_apart = call(&ratio, HOST_MARGIN) != Call::Tie;
-    Some(BesideHosts { measure, ratio: interval(ratio), windows: count(windows.len()), is_apart })
+    let (own, others): (Vec<f64>, Vec<f64>) = windows.iter().filter_map(pair).unzip();
+    let ratio = paired_log_ratio(&own, &others, confidence).ok()?.interval;
+    Some(apart(measure, ratio, own.len()))
 }
 
-/// Whether a host got other answers than the rest; nothing where there was nobody to compare.
+/// A figure of a host beside that of others.
+pub(super) fn apart(measure: HostMeasure, ratio: Interval, windows: usize) -> BesideHosts {
+    let is_apart = call(&ratio, HOST_MARGIN) != Call::Tie;
+    BesideHosts { measure, ratio: interval(ratio), windows: count(windows), is_apart }
+}
+
+/// Whether a host got other answers than the rest, or its servers were not as fast; nothing where there was nobody to compare.
 pub(crate) fn check(hosts: &[HostStanding]) -> Vec<Check> {
-    let compared: Vec<&HostStanding> = hosts.iter().filter(|host| !host.beside.is_empty()).collect();
-    let is_pair = hosts.iter().filter(|host| host.role == HostRole::Generator).count() == 2;
+    [HostRole::Server, HostRole::Generator].into_iter().flat_map(|role| check_role(hosts, role)).collect()
+}
+
+fn check_role(hosts: &[HostStanding], role: HostRole) -> Vec<Check> {
+    let having = || hosts.iter().filter(|host| host.role == role);
+    let compared: Vec<&HostStanding> = having().filter(|host| !host.beside.is_empty()).collect();
+    let is_pair = having().count() == 2;
     // Of two the one says what the other does.
     let named = if is_pair { &compared[..compared.len().min(1)] } else { &compared[..] };
     let found = named.iter().filter_map(|host| {
@@ -128,7 +144,9 @@ pub(crate) fn check(hosts: &[HostStanding]) -> Vec<Check> {
     let found: Vec<Check> = found.collect();
     let windows = compared.iter().flat_map(|host| &host.beside).map(|beside| beside.windows).max();
     match windows {
-        Some(windows) if found.is_empty() => vec![alike(compared.len(), windows as usize)],
+        Some(windows) if found.is_empty() => {
+            vec![alike(role == HostRole::Server, compared.len(), windows as usize)]
+        }
         _ => found,
     }
 }

@@ -9,16 +9,31 @@ use crate::median;
 
 /// How full the fullest network of known capacity was in these windows, in the direction in which it was fuller: the median over them.
 pub(crate) fn full_network(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
-    let server = &record.server_host.as_ref()?.name;
-    let fullest = record
-        .host_links
-        .iter()
-        .flat_map(|link| WAYS.iter().filter_map(move |way| Some((way.share(link, windows)?, link, way))))
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    let (share, link, way) = fullest?;
+    let only = &record.server_hosts.first()?.name;
+    let of_link = |link: &'_ HostLink| {
+        let there = windows_at(record, link.server.as_deref(), windows);
+        let shares = WAYS.iter().filter_map(|way| Some((way.share(link, &there)?, way)));
+        shares.max_by(|one, other| one.0.total_cmp(&other.0))
+    };
+    let fullest = record.host_links.iter().filter_map(|link| Some((of_link(link)?, link)));
+    let ((share, way), link) = fullest.max_by(|one, other| one.0.0.total_cmp(&other.0.0))?;
+    let server = link.server.as_ref().unwrap_or(only);
     let hosts = if link.hosts.is_empty() { "this host".to_owned() } else { link.hosts.join(" and ") };
     let link = format!("the network between {server} and {hosts}");
     Some(Busiest::Link { link, share: share.min(1.0), from_server: way.is_from_server })
+}
+
+/// Those of some windows in which servers were on a host; all where no host is named.
+fn windows_at<'r>(
+    record: &Record,
+    server: Option<&str>,
+    windows: &[&'r Measurement],
+) -> Vec<&'r Measurement> {
+    let Some(server) = server else { return windows.to_vec() };
+    let rounds = record.rounds.iter().filter(|round| round.server_host.as_deref() == Some(server));
+    let there: Vec<&Measurement> = rounds.flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
+    let is_there = |window: &&Measurement| there.iter().any(|other| std::ptr::eq(*other, *window));
+    windows.iter().copied().filter(is_there).collect()
 }
 
 /// One direction of a network.

@@ -3,12 +3,13 @@
 
 mod beside;
 mod link;
+mod servers;
 #[cfg(test)]
 mod tests;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::{Evidence as Found, HostsAlike};
 use assay_model::hosts::HostStanding;
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::{GeneratorShare, LoadReport};
@@ -27,7 +28,11 @@ use super::window::Evidence;
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<HostStanding> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
-    let server = record.server_host.iter().map(|host| server(host, windows.len()));
+    let mut between_servers = servers::compare(evidence);
+    let servers = record.server_hosts.iter().map(|host| {
+        let beside = between_servers.remove(host.name.as_str()).into_iter().collect();
+        HostStanding { beside, ..server(host, servers::windows_on(evidence, host)) }
+    });
     let database = record.database.iter().flat_map(|database| &database.host);
     let database = database.map(|host| self::database(host, &windows));
     let mut beside = beside::compare(record, &windows);
@@ -35,7 +40,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<HostStanding> {
         let beside = beside.remove(host.name.as_str()).unwrap_or_default();
         HostStanding { beside, ..generator(record, host, &windows) }
     });
-    server.chain(database).chain(generators).collect()
+    servers.chain(database).chain(generators).collect()
 }
 
 fn server(host: &PlacedHost, windows: usize) -> HostStanding {
@@ -187,7 +192,7 @@ fn counts(window: &Measurement) -> bool {
 }
 
 /// The check that there is nothing to compare, or nothing to object.
-fn alike(hosts: usize, windows: usize) -> Check {
-    let evidence = Found::HostsAlike { hosts: hosts as u64, windows: windows as u64 };
+fn alike(of_servers: bool, hosts: usize, windows: usize) -> Check {
+    let evidence = Found::HostsAlike(HostsAlike { of_servers, hosts: hosts as u64, windows: windows as u64 });
     Check { rule: Rule::HostEffect, outcome: CheckOutcome::Pass, evidence }
 }

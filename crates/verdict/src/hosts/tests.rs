@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::database::DatabaseKind;
-use assay_model::evidence::{Evidence, HostApart, HostMeasure};
+use assay_model::evidence::{Evidence, HostApart, HostMeasure, HostsAlike};
 use assay_model::fleet::ClockOffset;
 use assay_model::hosts::{Carried, CarriedToServer, HostLink, HostStanding};
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
@@ -20,7 +20,7 @@ const NAMES: [&str; 3] = ["box1", "box2", "box3"];
 /// A record of six rounds in which each host has so many times the throughput that is its due; it varies by some percent.
 fn loaded_from(speeds: &[f64]) -> Record {
     let mut record = record(&[("a", &[8000.0; 6]), ("b", &[4000.0; 6])]);
-    record.server_host = Some(PlacedHost { name: "box0".to_owned(), ..PlacedHost::default() });
+    record.server_hosts = vec![PlacedHost { name: "box0".to_owned(), ..PlacedHost::default() }];
     record.generator_hosts = NAMES[..speeds.len()]
         .iter()
         .map(|name| GeneratorHost { name: (*name).to_owned(), ..GeneratorHost::default() })
@@ -67,7 +67,9 @@ fn hosts_that_are_alike_are_told_so() {
     let checks = effects(&loaded_from(&[1.0, 1.0, 1.0]));
     let [
         Check {
-            outcome: CheckOutcome::Pass, evidence: Evidence::HostsAlike { hosts: 3, windows: 12 }, ..
+            outcome: CheckOutcome::Pass,
+            evidence: Evidence::HostsAlike(HostsAlike { of_servers: false, hosts: 3, windows: 12 }),
+            ..
         },
     ] = checks.as_slice()
     else {
@@ -163,6 +165,83 @@ fn what_a_host_did_is_told() {
     assert_eq!((two.lost, two.lost_for.as_deref()), (2, Some("it ended with signal 9 (SIGKILL)")));
     assert_eq!((three.late, three.saturated, three.disturbed), (2, 2, 0));
     assert!(three.busy_share.is_some_and(|share| (share - 0.5).abs() < 1e-9), "{three:?}");
+}
+
+/// Hosts of servers take turns, and each of them loads the others in their rounds; the last is so many times as fast as the first.
+fn by_turns(hosts: usize, times: f64) -> Record {
+    let rates = |rate: f64| -> Vec<f64> {
+        (0..9)
+            .map(|round| {
+                rate * (1.0 + 0.01 * (round % 4) as f64)
+                    * if round % hosts == hosts - 1 { times } else { 1.0 }
+            })
+            .collect()
+    };
+    let mut record = record(&[("a", &rates(8000.0)), ("b", &rates(4000.0))]);
+    record.server_hosts = NAMES[..hosts]
+        .iter()
+        .map(|name| PlacedHost { name: (*name).to_owned(), ..PlacedHost::default() })
+        .collect();
+    record.generator_hosts = record
+        .server_hosts
+        .iter()
+        .map(|host| GeneratorHost { name: host.name.clone(), ..GeneratorHost::default() })
+        .collect();
+    for round in &mut record.rounds {
+        let server = NAMES[round.index as usize % hosts];
+        round.server_host = Some(server.to_owned());
+        for window in round.runs.iter_mut().flat_map(|run| &mut run.cells) {
+            let per_second = window.load.window.ok as f64 / (hosts - 1) as f64;
+            let share = |name: &&str| GeneratorShare {
+                name: (*name).to_owned(),
+                clock: ClockOffset::default(),
+                began_ns: Some(0),
+                lost: None,
+                report: Some(Box::new(load_report(32, per_second))),
+            };
+            window.load.generators =
+                NAMES[..hosts].iter().filter(|name| **name != server).map(share).collect();
+        }
+    }
+    record
+}
+
+#[test]
+fn of_servers_hosts_that_take_turns_the_slow_one_is_named() {
+    let checks = effects(&by_turns(2, 0.7));
+    let [Check { outcome: CheckOutcome::Warn, evidence: Evidence::HostApart(found), .. }] = checks.as_slice()
+    else {
+        panic!("{checks:?}")
+    };
+    let HostApart { host: name, other, measure, ratio, windows, .. } = found;
+    assert_eq!((name.as_str(), other.as_deref()), ("box1", Some("box2")));
+    assert_eq!((*measure, *windows), (HostMeasure::Served, 9), "rounds");
+    assert!((1.38..1.48).contains(ratio), "{found:?}");
+    let alike = effects(&by_turns(2, 1.0));
+    let [
+        Check {
+            outcome: CheckOutcome::Pass,
+            evidence: Evidence::HostsAlike(HostsAlike { of_servers, hosts, windows }),
+            ..
+        },
+    ] = alike.as_slice()
+    else {
+        panic!("{alike:?}")
+    };
+    assert_eq!((*of_servers, *hosts, *windows), (true, 2, 9));
+}
+
+/// Whoever has the servers gives no load in that round: the others are compared all the same.
+#[test]
+fn hosts_that_take_turns_are_compared_in_both_roles() {
+    let record = by_turns(3, 1.0);
+    let found: Vec<_> =
+        judged(&record).hosts.iter().map(|host| (host.role, host.windows, host.beside.len())).collect();
+    assert_eq!(found[..3], [(HostRole::Server, 6, 1); 3]);
+    assert_eq!(found[3..], [(HostRole::Generator, 12, 2); 3], "throughput and median");
+    let checks = effects(&record);
+    let alike = |check: &Check| matches!(check.evidence, Evidence::HostsAlike(HostsAlike { hosts: 3, .. }));
+    assert!(checks.len() == 2 && checks.iter().all(alike), "{checks:?}");
 }
 
 /// A network of known capacity alone can be full, and it says from where to where.

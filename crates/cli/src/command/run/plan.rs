@@ -99,7 +99,7 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         isolation: hosts.isolation(arguments, isolation)?,
         database,
         upstream,
-        server_host: hosts.server,
+        server_hosts: hosts.servers,
         generator_hosts: hosts.generators,
         link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),

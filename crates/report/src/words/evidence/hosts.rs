@@ -1,28 +1,31 @@
 //! What hosts of a load differ by.
 
-use assay_model::evidence::{HostApart, HostMeasure};
+use assay_model::evidence::{HostApart, HostMeasure, HostsAlike};
 
 use super::many;
 use crate::format;
 
-pub(super) fn alike(hosts: u64, windows: u64) -> String {
-    format!(
-        "no host of the load is shown to differ from the others: {}, {}",
-        many(hosts, "host"),
-        many(windows, "window")
-    )
+pub(super) fn alike(HostsAlike { of_servers, hosts, windows }: HostsAlike) -> String {
+    let (role, unit) = if of_servers { ("servers", "round") } else { ("load", "window") };
+    let (hosts, windows) = (many(hosts, "host"), many(windows, unit));
+    format!("no host of the {role} is shown to differ from the others: {hosts}, {windows}")
 }
 
 pub(super) fn apart(found: &HostApart) -> String {
     let HostApart { host, other, measure, ratio, low_ratio, high_ratio, windows } = found;
     let [low, ratio, high] = [*low_ratio, *ratio, *high_ratio].map(format::close_ratio);
     let others = other.as_deref().unwrap_or("the other hosts");
-    let what = match measure {
-        HostMeasure::Throughput => "as many answers per connection",
-        HostMeasure::Median => "the median time",
-        HostMeasure::P99 => "the 99th percentile of the times",
+    let (what, of) = match measure {
+        HostMeasure::Served => {
+            let rounds = many(u64::from(*windows), "round");
+            return format!(
+                "the same servers were {ratio} times as fast on {host} as on {others} ({low} to {high}, {rounds})"
+            );
+        }
+        HostMeasure::Throughput => ("as many answers per connection", "as"),
+        HostMeasure::Median => ("the median time", "of"),
+        HostMeasure::P99 => ("the 99th percentile of the times", "of"),
     };
-    let of = if *measure == HostMeasure::Throughput { "as" } else { "of" };
     format!(
         "from the same servers at the same time {host} got {ratio} times {what} {of} {others} ({low} to {high}, {})",
         many(u64::from(*windows), "window")

@@ -162,7 +162,7 @@ fn property(name: &str) -> String {
         "cpu_quota" => "CPU quota",
         "build" => "assay's build",
         "server_cpus" => "server CPUs",
-        "server_host" => "host of the servers",
+        "server_hosts" => "hosts of the servers",
         "database_host" => "host of the database",
         "generator_hosts" => "hosts of the load",
         "generator_cpus" => "generator CPUs",

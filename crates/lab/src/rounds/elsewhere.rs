@@ -1,0 +1,77 @@
+//! The hosts on which a run's servers live, where these are others: one, or several that take turns, round by round
+//! (docs/method/fleet.md#hosts-that-take-turns).
+
+use std::path::Path;
+
+use assay_model::lab::{LabHost, PlacedHost};
+
+use super::Runner;
+use crate::error::LabError;
+use crate::generator::Hosts;
+use crate::hosts::away::Away;
+use crate::log;
+use crate::plan::RunPlan;
+use crate::stop::Stop;
+
+/// A host of servers, and those that load it.
+pub(super) struct Elsewhere {
+    pub(super) away: Away,
+    /// The hosts from which load comes while servers are there; none for this one.
+    pub(super) generators: Vec<LabHost>,
+    /// These, as the generator is told of them.
+    pub(super) load: Option<Hosts>,
+}
+
+/// The agents of all hosts of servers, with what they are.
+pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Away, PlacedHost)>, LabError> {
+    let mut wanted = || !stop.soon();
+    let mut open = |host| Away::open(host, &plan.tools, &plan.program.version, &mut wanted);
+    let opened: Vec<(Away, PlacedHost)> =
+        plan.server_hosts.iter().map(&mut open).collect::<Result<_, _>>()?;
+    let cpus = |of: &(Away, PlacedHost)| of.0.cpus().len();
+    let Some(first) = opened.first() else { return Ok(opened) };
+    match opened.iter().find(|other| cpus(other) != cpus(first)) {
+        None => Ok(opened),
+        Some(other) => Err(LabError::Argument {
+            given: format!("--server {},{}", first.1.name, other.1.name),
+            problem: format!(
+                "hosts that take turns are equal, and servers would have {} CPUs on one and {} on the other; give both as many \
+                 with `cpus` in the lab file",
+                cpus(first),
+                cpus(other)
+            ),
+        }),
+    }
+}
+
+/// These hosts with those that load each, of which lab files are written into the folder `work`.
+pub(super) fn with_load(plan: &RunPlan, opened: Vec<Away>, work: &Path) -> Result<Vec<Elsewhere>, LabError> {
+    let with_load = |away: Away| {
+        let generators = plan.generators_beside(away.name());
+        let load = Hosts::write(&generators, work, &format!("generators-of-{}", away.name()))?;
+        Ok(Elsewhere { away, generators, load })
+    };
+    opened.into_iter().map(with_load).collect()
+}
+
+impl Runner<'_> {
+    /// Chooses the host whose turn a round is, or the next one that is not lost; tells its name where several take turns.
+    pub(super) fn choose_host(&mut self, round: u32) -> Option<String> {
+        let hosts = self.elsewhere.len();
+        if hosts < 2 {
+            return None;
+        }
+        let first = round as usize % hosts;
+        let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
+        // Where all are lost, servers fail to start, with the reason.
+        self.serving = in_turn.find(|host| self.elsewhere[*host].away.is_there()).unwrap_or(first);
+        log::host_of_round(round, self.elsewhere[self.serving].away.name());
+        self.host_of_turn()
+    }
+
+    /// The name of the host on which servers live now, where several take turns.
+    pub(super) fn host_of_turn(&self) -> Option<String> {
+        let host = self.elsewhere.get(self.serving).filter(|_| self.elsewhere.len() > 1)?;
+        Some(host.away.name().to_owned())
+    }
+}
