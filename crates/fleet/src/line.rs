@@ -64,6 +64,9 @@ pub struct Part {
     pub workload: Workload,
     /// Whether it tells of each second.
     pub seconds: bool,
+    /// The authorities to trust, in PEM form, where they are in a file that its host does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<String>,
 }
 
 /// A window to be measured.
@@ -155,6 +158,7 @@ mod tests {
             slice: Slice::whole(2),
             workload: Workload::default(),
             seconds: false,
+            authorities: None,
         }
     }
 

@@ -191,6 +191,7 @@ fn coordinator(world: &World) -> Coordinator {
             slice: agent.slice,
             workload: Workload::default(),
             seconds: false,
+            authorities: None,
         };
         (format!("host{number}"), part)
     };

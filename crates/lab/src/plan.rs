@@ -7,7 +7,6 @@ use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::lab::{LabHost, Transport};
 use assay_model::network::{Network, Stack};
-use assay_model::profiling::Profiling;
 use assay_model::protocol::Protocol;
 use assay_model::record::{LeftOut, Program};
 use assay_model::setting::Setting;
@@ -261,7 +260,7 @@ impl RunPlan {
         self.generator_hosts.iter().filter(is_free).cloned().collect()
     }
 
-    /// Whether servers on other hosts can be measured as is asked: over plain sockets of the kernel's, and never by themselves.
+    /// Whether servers on other hosts can be measured as is asked: over plain sockets of the kernel's, and by another host.
     fn check_server_hosts(&self) -> Result<(), LabError> {
         let Some(first) = self.server_hosts.first() else { return Ok(()) };
         let is_joined = |network: &Option<Network>| match network {
@@ -270,14 +269,10 @@ impl RunPlan {
         };
         let fault = if !self.experiment.networks().iter().all(is_joined) {
             Some("load goes to its address over the network that is there; leave --link and --stack out")
-        } else if self.experiment.is_secured() {
-            Some("certificates do not travel there yet; leave TLS out")
         } else if self.server_hosts.iter().any(|host| self.is_database_out_of_reach(host)) {
             Some(
                 "--database names a way that only this host has; name an address that the servers' host reaches, too",
             )
-        } else if self.experiment.profile == Profiling::Always {
-            Some("servers there cannot be profiled yet; measure them with assay run, without --profile")
         } else {
             None
         };

@@ -40,10 +40,8 @@ pub(crate) fn asked() -> Agreed {
 /// What a run over TLS hands to servers and generators.
 #[derive(Debug)]
 pub(crate) struct RunTls {
-    /// The certificate to serve with, in PEM form.
-    pub(crate) certificate: PathBuf,
-    /// Its key.
-    pub(crate) key: PathBuf,
+    /// The folder with what servers are given, and nothing else.
+    pub(crate) folder: PathBuf,
     /// The authority's certificate, which the generator trusts.
     pub(crate) authority: PathBuf,
     /// Who asks for the answers before the load.
@@ -54,17 +52,23 @@ impl RunTls {
     /// Makes all of it, in files below `work`.
     pub(crate) fn make(work: &Path) -> Result<Self, LabError> {
         let made = Made::new(&[SERVER_NAME.to_owned()])?;
-        let write = |name: &str, text: &str| {
-            let path = work.join(name);
-            let written = assay_file::write_private(&path, text.as_bytes());
-            written.map_err(|error| LabError::not_writable(&path, error.source))?;
-            Ok::<_, LabError>(path)
-        };
-        let authority = write("tls-authority.pem", &made.authority)?;
-        let client = client(&authority)?;
-        let certificate = write("tls-certificate.pem", &made.certificate)?;
-        Ok(Self { certificate, key: write("tls-key.pem", &made.key)?, authority, client })
+        let folder = work.join("tls");
+        std::fs::create_dir(&folder).map_err(|error| LabError::not_writable(&folder, error))?;
+        let (certificate, key) = served(&folder);
+        let authority = work.join("tls-authority.pem");
+        for (path, text) in
+            [(&certificate, &made.certificate), (&key, &made.key), (&authority, &made.authority)]
+        {
+            let written = assay_file::write_private(path, text.as_bytes());
+            written.map_err(|error| LabError::not_writable(path, error.source))?;
+        }
+        Ok(Self { folder, client: client(&authority)?, authority })
     }
+}
+
+/// The certificate to serve with and its key, both in PEM form, in the folder of what servers are given, wherever that is.
+pub(crate) fn served(folder: &Path) -> (PathBuf, PathBuf) {
+    (folder.join("certificate.pem"), folder.join("key.pem"))
 }
 
 fn client(authority: &Path) -> Result<Client, TlsError> {

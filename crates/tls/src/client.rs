@@ -1,7 +1,7 @@
 //! The client's side: whom it trusts, what it shows, which sessions it may resume.
 
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,7 +13,7 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 
-use crate::identity::{Identity, certificates};
+use crate::identity::{Identity, certificates, certificates_in};
 use crate::sessions::Sessions;
 use crate::{HTTP1, HTTP2, TlsError, fault, parameters, provider};
 
@@ -39,6 +39,8 @@ pub enum Trust {
     Machine,
     /// Those of the authorities in a file.
     Authorities(PathBuf),
+    /// Those of the authorities in this text, in PEM form.
+    Pem(String),
     /// Anybody's: the connection is encrypted, and nobody knows with whom.
     Anybody,
 }
@@ -163,6 +165,15 @@ fn offering(ciphers: &[String]) -> Result<Arc<CryptoProvider>, TlsError> {
     Ok(Arc::new(some))
 }
 
+fn roots(certificates: Vec<CertificateDer<'static>>, from: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        let unusable = |source| TlsError::Certificate { path: from.to_owned(), source };
+        roots.add(certificate).map_err(unusable)?;
+    }
+    Ok(roots)
+}
+
 fn trusting(
     trust: &Trust,
     provider: Arc<CryptoProvider>,
@@ -171,13 +182,10 @@ fn trusting(
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     Ok(match trust {
         Trust::Machine => builder.with_root_certificates(machine_roots()?),
-        Trust::Authorities(path) => {
-            let mut roots = RootCertStore::empty();
-            for certificate in certificates(path)? {
-                let unusable = |source| TlsError::Certificate { path: path.clone(), source };
-                roots.add(certificate).map_err(unusable)?;
-            }
-            builder.with_root_certificates(roots)
+        Trust::Authorities(path) => builder.with_root_certificates(roots(certificates(path)?, path)?),
+        Trust::Pem(text) => {
+            let path = Path::new("the authorities that were sent");
+            builder.with_root_certificates(roots(certificates_in(text.as_bytes(), path)?, path)?)
         }
         Trust::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Credulous(provider))),
     })

@@ -28,10 +28,13 @@ impl Identity {
 
 /// The certificates of a file, at least one.
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let none = || TlsError::NoCertificate(path.to_owned());
-    let text = read(path)?;
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    all.ok().filter(|all| !all.is_empty()).ok_or_else(none)
+    certificates_in(&read(path)?, path)
+}
+
+/// All certificates of a text in PEM form, which came `from` there.
+pub(crate) fn certificates_in(text: &[u8], from: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+    all.ok().filter(|all| !all.is_empty()).ok_or_else(|| TlsError::NoCertificate(from.to_owned()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -35,13 +35,14 @@ pub(crate) struct TlsArguments {
 }
 
 impl TlsArguments {
-    /// The client that is meant, for a server at `host` over TLS.
-    pub(crate) fn client(&self, host: &str) -> Result<Client, Failure> {
+    /// The client that is meant, for a server at `host` over TLS. Whoever has been `sent` the authorities does not look for their file.
+    pub(crate) fn client(&self, host: &str, sent: Option<&str>) -> Result<Client, Failure> {
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let trust = match &self.cacert {
+        let trust = match (&self.cacert, sent) {
             _ if self.insecure => Trust::Anybody,
-            Some(file) => Trust::Authorities(file.clone()),
-            None => Trust::Machine,
+            (_, Some(text)) => Trust::Pem(text.to_owned()),
+            (Some(file), None) => Trust::Authorities(file.clone()),
+            (None, None) => Trust::Machine,
         };
         let identity = self.cert.as_ref().zip(self.key.as_ref());
         let identity = identity.map(|(certificate, key)| Identity::read(certificate, key)).transpose()?;
@@ -50,9 +51,16 @@ impl TlsArguments {
         Ok(Client::new(ClientTerms { server_name, trust, identity, resumption, ciphers })?)
     }
 
-    /// Whether files of this host are named.
-    pub(crate) fn names_files(&self) -> bool {
-        self.cacert.is_some() || self.cert.is_some()
+    /// Whether a certificate of ours is to be shown.
+    pub(crate) fn has_identity(&self) -> bool {
+        self.cert.is_some()
+    }
+
+    /// The authorities to trust, in PEM form, if a file has them.
+    pub(crate) fn authorities(&self) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.cacert else { return Ok(None) };
+        let cannot = |error| Failure::usage(format_args!("--cacert {}: {error}", file.display()));
+        std::fs::read_to_string(file).map(Some).map_err(cannot)
     }
 
     /// Whether anything was said of TLS.

@@ -220,6 +220,56 @@ fn the_load_of_a_run_comes_from_its_hosts() {
     }
 }
 
+/// The run's certificate and key travel to the servers' host, and its authority to those of the load.
+#[test]
+fn a_run_over_tls_has_its_servers_and_its_load_on_other_hosts() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    lab.secured("one");
+    let server = std::fs::read_to_string(lab.path("lab.toml")).expect("hosts");
+    let near = "[[host]]\nname = \"near\"\ntransport = \"command\"\ncommand = [\"env\"]\nroles = [\"generator\"]\ncpus = \"0\"\n";
+    lab.write("lab.toml", &format!("{server}\n{near}"));
+    let words = ["--protocol", "h1,h1+tls", "--rounds", "1", "-d", "100ms"];
+    assert_cmd::Command::from_std(run_apart(&lab, &link, &words)).assert().code(0);
+    let record = lab.record();
+    let secured: Vec<bool> = windows(&record).iter().map(|window| window.load.tls.is_some()).collect();
+    assert_eq!(secured.iter().filter(|secured| **secured).count() * 2, secured.len(), "{secured:?}");
+    for window in windows(&record) {
+        assert!(window.load.window.ok > 0 && window.load.books.failed() == 0, "{:?}", window.load.samples);
+        assert_eq!(window.load.generators.len(), 1);
+        let Some(tls) = &window.load.tls else { continue };
+        assert_eq!((tls.insecure, tls.otherwise, tls.failed), (false, 0, 0), "{tls:?}");
+    }
+    eventually("nobody is left", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new(), "the key is gone");
+    let load =
+        ["load", "https://198.18.0.1:1/", "--yes", "--lab", "lab.toml", "--cert", "c.pem", "--key", "k.pem"];
+    lab.assay(&load).assert().code(2).stderr(contains("a key does not leave this host"));
+}
+
+#[test]
+fn servers_on_another_host_are_profiled_there() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    let words = ["--profile", "--rounds", "1", "-d", "100ms"];
+    assert_cmd::Command::from_std(run_apart(&lab, &link, &words)).assert().code(0);
+    let record = lab.record();
+    let [profile] = record.rounds[0].runs[0].profiles.as_slice() else { panic!("one cell") };
+    assert!(profile.sampled.answers > 0 && !profile.sampled.stacks.is_empty(), "{:?}", profile.refused);
+    assert!(
+        profile
+            .sampled
+            .frames
+            .iter()
+            .any(|frame| frame.symbol.as_deref().is_some_and(|name| name.contains("tcp"))),
+        "{:?}",
+        profile.refused
+    );
+    let traced = profile.traced.as_ref().unwrap_or_else(|| panic!("{:?}", profile.refused));
+    assert!(traced.answers > 0 && !traced.calls.is_empty(), "{traced:?}");
+    eventually("nobody is left", || lab.processes().is_empty());
+}
+
 #[test]
 fn what_a_network_of_known_rate_carries_is_found_before_the_first_round() {
     let lab = Lab::new();
@@ -291,8 +341,6 @@ fn what_cannot_be_on_another_host_is_refused_before_anything_starts() {
     assert!(refused(&[], 2).contains("none of its hosts has the role server; say which with --server: box1"));
     assert!(refused(&["--server", "box2"], 2).contains("there is no host `box2` in it; known are box1"));
     assert!(refused(&["--server", "box1", "--link", "veth"], 2).contains("leave --link and --stack out"));
-    assert!(refused(&["--server", "box1", "--tls"], 2).contains("certificates do not travel there yet"));
-    assert!(refused(&["--server", "box1", "--profile"], 2).contains("cannot be profiled yet"));
     assert!(refused(&["--server", "box1"], 4).contains("box1: no agent answers"));
     let (here, away) =
         ("name = \"here\"\ntransport = \"local\"\nroles = [\"server\"]", "roles = [\"generator\"]");

@@ -287,13 +287,9 @@ fn requests_fail_by_class_when_connections_can_be_secured_no_longer() {
 #[test]
 fn a_run_over_tls_hands_out_a_certificate_and_says_so_everywhere() {
     let lab = Lab::new();
-    let serve = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
-                 \"--cpus\", \"${CPUS}\"]";
-    let secured =
-        format!("{serve}\ntls_arguments = [\"--tls-cert\", \"${{CERT}}\", \"--tls-key\", \"${{KEY}}\"]");
-    lab.contender("one", "server", &secured);
-    lab.contender("other", "server", &secured);
-    lab.contender("plain", "server", serve);
+    lab.secured("one");
+    lab.secured("other");
+    lab.good("plain");
     let ran = lab.run(&["one", "other", "plain", "--tls"]).assert();
     assert!(stdout(&ran).contains("hello, 2 connections, h1+tls"), "{}", stdout(&ran));
     let record = lab.record();

@@ -19,7 +19,7 @@ use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
 use crate::supervisor::{Supervised, SupervisorOptions, tail_of_death};
-use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
+use crate::tls::{SET_UP_TLS, WITHOUT_TLS, served};
 
 /// Most bytes of a server's log that are kept, each round.
 pub(super) const LOG_BYTES: u64 = 256 << 10;
@@ -120,7 +120,11 @@ fn address(ends: Option<&Ends>, link: &Link) -> String {
 }
 
 /// How it is started, with what it is told of a stack of its own and of TLS.
-fn with_arguments(run: &Run, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
+pub(super) fn with_arguments(
+    run: &Run,
+    is_on_user_stack: bool,
+    order: &StartOrder<'_>,
+) -> Result<Run, NotRun> {
     let mut run = run.clone();
     if is_on_user_stack {
         run.command.extend_from_slice(&run.stack_arguments);
@@ -148,6 +152,7 @@ pub(super) fn launch(
     let scratch = scratch_in(&std::env::temp_dir());
     let ends = order.user.and_then(|user| Ends::of(user.network, order.link, user.queues));
     let cpus = order.cpus;
+    let tls = order.tls.map(|tls| served(&tls.folder));
     let environment = Environment::new(&Told {
         address: &address(ends.as_ref(), order.link),
         port,
@@ -157,7 +162,7 @@ pub(super) fn launch(
         tools: order.tools,
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: ends.as_ref().map(|ends| &ends.server),
-        tls: order.tls.map(|tls| (&*tls.certificate, &*tls.key)),
+        tls: tls.as_ref().map(|(certificate, key)| (&**certificate, &**key)),
         protocol: Some(order.protocol),
         upstream,
     });

@@ -5,13 +5,14 @@ use assay_model::record::{NotRun, Stage};
 use super::StartOrder;
 use super::environment::{Environment, Told};
 use super::inherited::Inherited;
-use super::launch::{FirstProcess, Held, LOG_BYTES, failure};
+use super::launch::{FirstProcess, Held, LOG_BYTES, failure, with_arguments};
 use super::server_process::ServerProcess;
 use crate::database::Observed;
 use crate::hosts::away::{Away, Surroundings};
 use crate::hosts::session::HostError;
 use crate::subject::Process;
 use crate::supervisor::SupervisorOptions;
+use crate::tls::served;
 
 /// Starts the process of a contender there, before the server at `upstream` if it is a proxy.
 pub(super) fn launch_away(
@@ -26,6 +27,8 @@ pub(super) fn launch_away(
     let lost = |error: HostError| failed(order, away, &error);
     let port = away.free_port(process.port).map_err(lost)?;
     let scratch = away.path(&format!("scratch-{port}"));
+    let tls = order.tls.map(|tls| away.bring(&tls.folder)).transpose().map_err(lost)?;
+    let tls = tls.map(|folder| served(&folder));
     let environment = Environment::new(&Told {
         address: &away.address().to_string(),
         port,
@@ -35,12 +38,13 @@ pub(super) fn launch_away(
         tools: away.tools(),
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: None,
-        tls: None,
+        tls: tls.as_ref().map(|(certificate, key)| (&**certificate, &**key)),
         protocol: Some(order.protocol),
         upstream,
     });
+    let run = with_arguments(&process.run, false, order)?;
     let (command, variables) = environment
-        .launching(&process.run)
+        .launching(&run)
         .map_err(|error| failure(order, error.to_string(), "mend contender.toml"))?;
     let mut options = SupervisorOptions::new(scratch.join("log"), command);
     options.cpus = Some(away.cpus().clone());
@@ -76,7 +80,6 @@ fn unfit(process: &Process, order: &StartOrder<'_>, away: &Away) -> Option<NotRu
     let reasons = [
         (process.container.is_some(), "it runs in a container", leave_out),
         (order.user.is_some(), "it is to be on the user-space stack", leave_out),
-        (order.tls.is_some(), "it is to be measured over TLS", leave_out),
         (has_ours, "it needs a database that assay starts", start_one),
     ];
     let (_, what, remedy) = reasons.into_iter().find(|(is_so, ..)| *is_so)?;

@@ -25,6 +25,7 @@ use super::probe::{self, ANSWER_TIMEOUT, AskedBy, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
+use crate::hosts::away::JobHandle;
 use crate::running;
 use crate::stack::{UserEnd, read_shared};
 use crate::subject::{Launch, Process, Subject};
@@ -174,6 +175,14 @@ impl Server {
     /// Whether it lives on another host.
     pub(crate) fn is_away(&self) -> bool {
         self.held.as_ref().is_some_and(|held| matches!(held.process, ServerProcess::There(_)))
+    }
+
+    /// The job that it is, where it lives on another host.
+    pub(crate) fn job(&self) -> Option<JobHandle> {
+        match &self.held.as_ref()?.process {
+            ServerProcess::There(job) => Some(job.handle()),
+            ServerProcess::Here(_) => None,
+        }
     }
 
     /// Those from which all others of it descend; none where they cannot be seen.

@@ -219,6 +219,23 @@ impl Agent {
             Request::Used { job, with_memory } => {
                 Answer::Used { usage: Box::new(self.jobs.used(job, with_memory)?) }
             }
+            Request::Observe { job } => {
+                self.jobs.observe(job)?;
+                Answer::Done
+            }
+            Request::Observed { job } => Answer::Observed(self.jobs.observed(job)?),
+            Request::Look { job, how } => {
+                self.jobs.look(job, how)?;
+                Answer::Done
+            }
+            Request::Seen { job, answers } => {
+                self.jobs.seen(job, answers)?;
+                Answer::Done
+            }
+            Request::SeenPart { job, from } => {
+                let (part, is_last) = self.jobs.part_of_seen(job, from)?;
+                return Ok((Answer::SeenPart { is_last }, part));
+            }
             Request::Log { job } => return Ok((Answer::Log, self.jobs.log(job)?)),
             Request::Lease { silence_ns } => {
                 self.lease = Some(silence_ns.into());

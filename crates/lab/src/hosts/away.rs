@@ -11,14 +11,17 @@ use std::time::{Duration, Instant};
 use assay_host::cpuset::CpuSet;
 use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::usage::Usage;
+use serde::de::DeserializeOwned;
 
-use super::message::{Answer, Request};
+use super::message::{Answer, Looking, Observed, Request};
 use super::parcels::pack;
 use super::session::{HostError, OwnProgram, Session};
 use super::starting::{Given, JOB_PATIENCE, machine, start};
 use crate::supervisor::{Bounded, Ended, SupervisorOptions};
 use crate::tools::Tools;
 
+/// Most bytes of a profile that are believed to be one.
+const MOST_SEEN: usize = 64 << 20;
 /// How often a wait looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -281,9 +284,59 @@ impl JobHandle {
     }
 }
 
+impl JobHandle {
+    /// Begins a span in which it is seen what the machine does beside it.
+    pub(crate) fn observe(&self) -> Option<Observation> {
+        self.away.0.session.ask(Request::Observe { job: self.number }).ok()?;
+        Some(Observation(self.clone()))
+    }
+
+    /// Begins to look where the time of its processes goes.
+    pub(crate) fn look(&self, how: Looking) -> Result<(), HostError> {
+        self.away.0.session.ask(Request::Look { job: self.number, how }).map(drop)
+    }
+
+    /// Ends that and brings what was seen; `answers` were given in the meantime.
+    pub(crate) fn seen<S: DeserializeOwned>(&self, answers: u64) -> Result<S, HostError> {
+        let (session, job) = (&self.away.0.session, self.number);
+        // Names of functions are read from the programs, which takes its time.
+        session.ask_with(Request::Seen { job, answers }, Vec::new(), JOB_PATIENCE)?;
+        let (mut seen, mut is_whole) = (Vec::new(), false);
+        while !is_whole {
+            let request = Request::SeenPart { job, from: seen.len() as u64 };
+            match session.ask_with(request, Vec::new(), JOB_PATIENCE)? {
+                (Answer::SeenPart { is_last }, part) if seen.len() + part.len() <= MOST_SEEN => {
+                    seen.extend_from_slice(&part);
+                    is_whole = is_last || part.is_empty();
+                }
+                (other, _) => return Err(session.unexpected(&other)),
+            }
+        }
+        let unreadable = |error: serde_json::Error| HostError::Refused {
+            host: session.host.clone(),
+            problem: format!("what it saw cannot be read: {error}"),
+        };
+        serde_json::from_slice(&seen).map_err(unreadable)
+    }
+}
+
 impl fmt::Debug for JobHandle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "job {} on {}", self.number, self.away.name())
+    }
+}
+
+/// A span in which it is seen what the machine does beside a job.
+pub(crate) struct Observation(JobHandle);
+
+impl Observation {
+    /// What it did.
+    pub(crate) fn finish(&self) -> Option<Observed> {
+        let JobHandle { away, number: job } = &self.0;
+        match away.0.session.ask(Request::Observed { job: *job }) {
+            Ok(Answer::Observed(observed)) => Some(observed),
+            Ok(_) | Err(_) => None,
+        }
     }
 }
 

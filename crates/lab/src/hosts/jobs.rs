@@ -8,11 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use assay_host::accounting::interrupts_are_apart;
+use assay_host::census::Census;
+use assay_host::cpuset::{CpuSet, allowed};
 use assay_host::sampler::{Sampler, tree_usage};
+use assay_host::system::SystemSample;
+use assay_model::profile::Refused;
 use assay_model::usage::Usage;
+use assay_profile::{Sampling, Target, Tracing};
 
 use super::frame::MAX_BODY;
-use super::message::Start;
+use super::message::{Looking, Observed, Start};
 use super::speech::Pipes;
 use super::voice::Voice;
 use crate::contender::{Inherited, Purpose};
@@ -33,10 +39,25 @@ struct Job {
     supervised: Option<Supervised>,
     log: PathBuf,
     sampler: Option<Sampler>,
+    /// The CPUs that it has to itself.
+    cpus: Option<CpuSet>,
+    /// The machine when a span began.
+    observing: Option<(SystemSample, Census)>,
+    looked_at: Option<LookedAt>,
+    /// What was seen, as JSON.
+    seen: Vec<u8>,
     /// Where what is said to it goes; absent where it is not spoken to.
     said: Option<Sender<Vec<u8>>>,
     /// Whether its end has been told.
     is_over: bool,
+}
+
+/// How it is looked where the time of a job's processes goes.
+#[derive(Debug)]
+enum LookedAt {
+    Sampling(Box<Sampling>),
+    /// Or why that is not allowed.
+    Tracing(Box<Result<Tracing, Refused>>),
 }
 
 /// A job that is about to end.
@@ -72,7 +93,17 @@ impl Jobs {
             .map_err(|error| error.to_string())?;
         let pid = supervised.pid();
         let said = pipes.map(|pipes| pipes.join(start.job, voice.clone()));
-        let job = Job { supervised: Some(supervised), log: options.log, sampler: None, said, is_over: false };
+        let job = Job {
+            supervised: Some(supervised),
+            log: options.log,
+            sampler: None,
+            cpus: options.cpus,
+            observing: None,
+            looked_at: None,
+            seen: Vec::new(),
+            said,
+            is_over: false,
+        };
         self.jobs.insert(start.job, job);
         Ok(pid)
     }
@@ -118,6 +149,69 @@ impl Jobs {
             None => tree_usage(pid),
         };
         usage.map_err(|error| error.to_string())
+    }
+
+    /// Begins a span in which it is seen what the machine does beside a job.
+    pub(super) fn observe(&mut self, job: u64) -> Result<(), String> {
+        let pid = self.living(job)?.pid();
+        let Some(job) = self.jobs.get_mut(&job) else { return Ok(()) };
+        let census = match &job.observing {
+            Some((_, before)) => before.again(&[pid]),
+            None => Census::take(),
+        };
+        job.observing = Some((SystemSample::take_beside(pid), census));
+        Ok(())
+    }
+
+    /// What the machine did since then.
+    pub(super) fn observed(&self, number: u64) -> Result<Observed, String> {
+        let pid = self.living(number)?.pid();
+        let job = self.jobs.get(&number).ok_or_else(|| unknown(number))?;
+        let (before, census) =
+            job.observing.as_ref().ok_or_else(|| format!("nobody observes job {number}"))?;
+        let (delta, later) = (SystemSample::take_beside(pid).since(before), census.again(&[pid]));
+        let spent = census.spent(&later, &[pid]);
+        let cpus = job.cpus.clone().unwrap_or_else(allowed);
+        let spent_ns = spent.and_then(|spent| spent.cpu_ns);
+        let used = spent_ns.map(|user_ns| Usage { user_ns, ..Usage::default() });
+        let others = census.others(&later, &cpus, &[pid]);
+        let machine = delta.machine(&cpus, &CpuSet::new(), used.as_ref(), interrupts_are_apart(), others);
+        let wall_ns = spent.map_or(delta.wall_ns, |spent| spent.wall.into());
+        Ok(Observed { wall_ns, spent_ns, machine })
+    }
+
+    /// Begins to look where the time of a job's processes goes.
+    pub(super) fn look(&mut self, job: u64, how: Looking) -> Result<(), String> {
+        let pid = self.living(job)?.pid();
+        let Some(job) = self.jobs.get_mut(&job) else { return Ok(()) };
+        let target = Target { roots: vec![pid], cpus: job.cpus.clone() };
+        job.looked_at = Some(match how {
+            Looking::Sampling => LookedAt::Sampling(Box::new(Sampling::start(target))),
+            Looking::Tracing => LookedAt::Tracing(Box::new(Tracing::start(target))),
+        });
+        Ok(())
+    }
+
+    /// Ends that, and keeps what was seen; `answers` were given in the meantime.
+    pub(super) fn seen(&mut self, number: u64, answers: u64) -> Result<(), String> {
+        let job = self.jobs.get_mut(&number).ok_or_else(|| unknown(number))?;
+        let seen = match job.looked_at.take() {
+            None => return Err(format!("nobody looks at job {number}")),
+            Some(LookedAt::Sampling(sampling)) => serde_json::to_vec(&sampling.finish(answers)),
+            Some(LookedAt::Tracing(tracing)) => {
+                serde_json::to_vec(&tracing.and_then(|tracing| tracing.finish(answers)))
+            }
+        };
+        job.seen = seen.map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    /// As much of what was seen as a body holds, from so many bytes on, and whether that is the end of it.
+    pub(super) fn part_of_seen(&self, number: u64, from: u64) -> Result<(Vec<u8>, bool), String> {
+        let seen = &self.jobs.get(&number).ok_or_else(|| unknown(number))?.seen;
+        let rest = usize::try_from(from).ok().and_then(|from| seen.get(from..)).unwrap_or_default();
+        let part = &rest[..rest.len().min(MAX_BODY)];
+        Ok((part.to_vec(), part.len() == rest.len()))
     }
 
     /// The end of a job's log, as much as a body holds.

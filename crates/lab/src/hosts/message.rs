@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use assay_model::doctor::Diagnosis;
+use assay_model::record::Machine;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,37 @@ pub enum Request {
         /// Whether its memory is looked at.
         with_memory: bool,
     },
+    /// The beginning of a span in which it is seen what the machine does beside the job.
+    Observe {
+        /// The job.
+        job: u64,
+    },
+    /// The end of that span.
+    Observed {
+        /// The job.
+        job: u64,
+    },
+    /// The beginning of a slice in which it is looked where the time of the job's processes goes.
+    Look {
+        /// The job.
+        job: u64,
+        /// What is looked at.
+        how: Looking,
+    },
+    /// The end of that slice. What was seen is kept there as JSON, to be asked for in parts.
+    Seen {
+        /// The job.
+        job: u64,
+        /// Right answers in the slice.
+        answers: u64,
+    },
+    /// A part of what was seen, as the body of the answer.
+    SeenPart {
+        /// The job.
+        job: u64,
+        /// Bytes of it that have come.
+        from: u64,
+    },
     /// The end of the job's log, as the body of the answer.
     Log {
         /// The job.
@@ -95,6 +127,16 @@ pub enum Request {
         /// The longest silence.
         silence_ns: Nanos,
     },
+}
+
+/// What is looked at of a job's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Looking {
+    /// Samples of their stacks: [`assay_profile::Sampling`].
+    Sampling,
+    /// Their system calls: [`assay_profile::Tracing`].
+    Tracing,
 }
 
 /// A file or link of a folder that travels.
@@ -237,6 +279,13 @@ pub enum Answer {
         /// All its processes together.
         usage: Box<Usage>,
     },
+    /// What the machine did in a span.
+    Observed(Observed),
+    /// The body is a part of what was seen.
+    SeenPart {
+        /// Whether it is the last.
+        is_last: bool,
+    },
     /// The body is the end of the log.
     Log,
     /// The job has ended.
@@ -249,6 +298,17 @@ pub enum Answer {
         /// Why, with the remedy if there is one.
         problem: String,
     },
+}
+
+/// What a machine did beside a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Length of the span.
+    pub wall_ns: Nanos,
+    /// CPU time of the job's processes; absent where one came or ended meanwhile.
+    pub spent_ns: Option<Nanos>,
+    /// Of the CPUs that the job has, as if they were a server's.
+    pub machine: Machine,
 }
 
 /// A frame of what is said, with a body.

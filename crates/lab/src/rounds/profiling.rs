@@ -8,11 +8,12 @@ use assay_model::load::{Arrival, LoadReport};
 use assay_model::profile::{Profile, Refused, Sampled, Traced};
 use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
-use assay_profile::{Sampling, Target, Tracing};
+use assay_profile::Target;
 use assay_verdict::Times;
 use assay_verdict::rates::rate_for;
 
 use super::event::Event;
+use super::looker::Looker;
 use super::server_run::{OngoingRun, Order, ServerRun};
 use super::telling::Telling;
 use crate::log;
@@ -21,24 +22,29 @@ use crate::schedule::{Lives, Slices, predicted_profile, profiled};
 impl OngoingRun<'_> {
     /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
     pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
-        let roots = self.server.first_processes();
         let is_control = self.server_run.entry.control_of.is_some();
         let ServerRun { plan, cells, lives, .. } = &self.server_run;
         let Some((slices, cells)) = profiled(&plan.experiment, cells, *lives) else { return Ok(()) };
-        if is_control || roots.is_empty() {
-            return Ok(());
-        }
-        // A server that ran already is where it is, not where others are put.
-        let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
-        let target = Target { roots, cpus };
+        let Some(looker) = self.looker().filter(|_| !is_control) else { return Ok(()) };
         for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
             if self.server_run.stop.soon() {
                 return Err(None);
             }
-            self.profile_at(&cell, arrival, slices, &target, telling)?;
+            self.profile_at(&cell, arrival, slices, &looker, telling)?;
         }
         Ok(())
+    }
+
+    /// Who can look at the server's processes, if anybody can.
+    fn looker(&self) -> Option<Looker> {
+        if let Some(job) = self.server.job() {
+            return Some(Looker::There(job));
+        }
+        let roots = self.server.first_processes();
+        // A server that ran already is where it is, not where others are put.
+        let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
+        (!roots.is_empty()).then_some(Looker::Here(Target { roots, cpus }))
     }
 
     /// How requests arrive in a cell; `None` where its rate follows from what was not measured, or is still searched.
@@ -55,16 +61,16 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: Arrival,
         slices: Slices,
-        target: &Target,
+        looker: &Looker,
         telling: &Telling<'_>,
     ) -> Result<(), Option<NotRun>> {
         telling.pause(self.server_run.stop);
         let contender = &self.server_run.subject.identity.name;
         telling.notice(&Event::Profiling { contender, cell });
         let offset_ns = self.age().offset_ns;
-        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, target)?;
+        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, looker)?;
         let followed =
-            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, target)).transpose()?;
+            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, looker)).transpose()?;
         let traced = followed.and_then(|traced| traced.map_err(|why| refused.push(why)).ok());
         let profile = Profile { cell: cell.clone(), arrival, offset_ns, sampled, traced, refused };
         log::profiled(&self.server_run.subject.identity.name, &profile);
@@ -77,9 +83,9 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        target: &Target,
+        looker: &Looker,
     ) -> Result<(Sampled, Vec<Refused>), Option<NotRun>> {
-        let sampling = Sampling::start(target.clone());
+        let sampling = looker.sample();
         let loaded = self.slice(cell, arrival, length_s);
         // Ended also when the load failed, so that nothing goes on behind the run's back.
         let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
@@ -94,9 +100,9 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        target: &Target,
+        looker: &Looker,
     ) -> Result<Result<Traced, Refused>, Option<NotRun>> {
-        let tracing = match Tracing::start(target.clone()) {
+        let tracing = match looker.trace() {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
         };

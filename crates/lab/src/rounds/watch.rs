@@ -25,9 +25,10 @@ use assay_model::upstream::UpstreamUsage;
 use assay_model::usage::Usage;
 
 use super::server_run::{Age, ServerRun};
+use super::there::There;
 use crate::contender::{Sampling, Server};
 use crate::database::Observed;
-use crate::hosts::away::Watched;
+use crate::hosts::away::{Observation, Watched};
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
@@ -43,6 +44,8 @@ pub(super) struct Watch {
     quotas: Quotas,
     speed: Vec<CpuSpeed>,
     energy: Option<energy::Look>,
+    /// The machine of a server on another host.
+    there: Option<Observation>,
 }
 
 /// What was done since then.
@@ -68,6 +71,8 @@ pub(super) struct Seen {
     seen_on: Option<CpuSet>,
     /// What the machine took, where that is counted.
     pub(super) energy: Option<Energy>,
+    /// What the machine did of a server on another host.
+    there: Option<There>,
     /// How fast the machine was before and after; of the latest span only.
     pub(super) speed: Option<WindowSpeed>,
 }
@@ -115,11 +120,13 @@ impl Watch {
             quotas: Quotas::of(server.pid()),
             // As late as can be, so that little else is in it.
             energy: server_run.energy.and_then(energy::Counters::look),
+            there: server.job().and_then(|job| job.observe()),
         }
     }
 
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
+        let there = self.there.as_ref().and_then(Observation::finish).map(There::from);
         let counters = server_run.energy;
         let energy = counters.and_then(|of| of.between(self.energy.as_ref()?, &of.look()?));
         let (system, counts) = (look(server), server.stack_counts());
@@ -138,7 +145,11 @@ impl Watch {
             processes: Vec::new(),
             seen_on: None,
             server: None,
-            spent: self.census.spent(&census, &roots).filter(|_| is_turn && !roots.is_empty()),
+            spent: match &there {
+                Some(there) => Some(there.spent()),
+                None => self.census.spent(&census, &roots).filter(|_| !roots.is_empty()),
+            }
+            .filter(|_| is_turn),
             others_ns: self
                 .census
                 .others(&census, &server_run.plan.isolation.server, &roots)
@@ -151,6 +162,7 @@ impl Watch {
             throttled: self.quotas.finish(),
             gauge_ns: Nanos::ZERO,
             energy,
+            there,
             speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
         match window {
@@ -280,17 +292,19 @@ impl Seen {
             processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             energy: self.energy.zip(later.energy).map(|(a, b)| a.then(&b)),
+            there: self.there.as_ref().zip(later.there.as_ref()).map(|(a, b)| a.then(b)),
             speed: later.speed.clone(),
         }
     }
 
-    /// What others took from a turn in which the generator saw this; none where the server's CPUs are another host's.
+    /// What others took from a turn in which the generator saw this; none where the server's CPUs are those of another host, whose agent
+    /// does not tell.
     pub(super) fn taken(&self, server_run: &ServerRun<'_>, load: &LoadTurn) -> Option<TimeTaken> {
-        if server_run.away.is_some() {
+        if server_run.away.is_some() && self.there.is_none() {
             return None;
         }
         let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
-        let machine = self.counters(server_run, own.as_ref());
+        let machine = self.beside_there(self.counters(server_run, own.as_ref()));
         let database = self.database.as_ref().filter(|database| database.beside_generator);
         let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
         let by_plan = [database.map(|of| &of.usage), upstream.map(|of| &of.usage)].into_iter().flatten();
@@ -307,9 +321,17 @@ impl Seen {
         let machine = self.counters(server_run, self.server.as_ref());
         let [server_throttled, own_throttled] = self.throttled;
         // The CPUs of a server on another host are not this machine's.
-        let is_away = server_run.away.is_some();
-        let server_idle_share = if is_away { 1.0 } else { machine.server_idle_share };
-        Machine { server_throttled, own_throttled, server_idle_share, ..machine }
+        let is_unseen = server_run.away.is_some() && self.there.is_none();
+        let server_idle_share = if is_unseen { 1.0 } else { machine.server_idle_share };
+        self.beside_there(Machine { server_throttled, own_throttled, server_idle_share, ..machine })
+    }
+
+    /// What the machine of a server on another host did, beside what this one did.
+    fn beside_there(&self, here: Machine) -> Machine {
+        match &self.there {
+            Some(there) => there.beside(here),
+            None => here,
+        }
     }
 
     /// What the machine's counters show where the server `used` so much.

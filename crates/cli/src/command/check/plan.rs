@@ -87,7 +87,7 @@ fn client(subject: &Subject, arguments: &CheckArguments) -> Result<Option<Client
     match &subject.launch {
         Launch::Running { scheme: Scheme::Https | Scheme::Wss, authority, .. } => {
             let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
-            arguments.tls.client(host).map(Some)
+            arguments.tls.client(host, None).map(Some)
         }
         Launch::Running { .. } | Launch::Process(_) => Ok(None),
     }

@@ -42,13 +42,14 @@ pub(super) fn build(
     }
     let workload = workload_of(arguments, &url)?;
     let cpus = cpus(arguments, server)?;
-    with_engine(arguments, with_workload(arguments, target, workload, cpus)?)
+    with_engine(arguments, with_workload(arguments, target, workload, cpus, None)?)
 }
 
 /// The part that a generator has in a load which somebody else leads, who has asked all that was to be asked.
 pub(super) fn of_part(arguments: &LoadArguments, part: Part) -> Result<LoadPlan, Failure> {
     let cpus: CpuSet = part.cpus.parse().map_err(Failure::usage)?;
-    let plan = with_workload(arguments, part.target, part.workload, Vec::new())?;
+    let sent = part.authorities.as_deref();
+    let plan = with_workload(arguments, part.target, part.workload, Vec::new(), sent)?;
     let plan = LoadPlan { sources: part.sources, seconds: part.seconds, ..plan };
     with_engine(arguments, plan.part(part.slice, cpus.iter().collect()))
 }
@@ -58,6 +59,7 @@ fn with_workload(
     target: SocketAddr,
     workload: Workload,
     cpus: Vec<u32>,
+    authorities: Option<&str>,
 ) -> Result<LoadPlan, Failure> {
     let url = Url::parse(&arguments.url)?;
     let http = http(arguments, &url, workload.grpc)?;
@@ -76,7 +78,7 @@ fn with_workload(
         timeout: arguments.timeout,
         drain: arguments.timeout,
         reuse: reuse(arguments),
-        tls: client(arguments, &url, http)?,
+        tls: client(arguments, &url, http, authorities)?,
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
@@ -128,11 +130,16 @@ fn http(arguments: &LoadArguments, url: &Url, is_called: bool) -> Result<Http, F
     }
 }
 
-/// How connections are secured, if the URL asks for it.
-fn client(arguments: &LoadArguments, url: &Url, http: Http) -> Result<Option<Client>, Failure> {
+/// How connections are secured, if the URL asks for it; `authorities` have come from another host.
+fn client(
+    arguments: &LoadArguments,
+    url: &Url,
+    http: Http,
+    authorities: Option<&str>,
+) -> Result<Option<Client>, Failure> {
     match url.scheme {
         Scheme::Https | Scheme::Wss | Scheme::Grpcs => {
-            let client = arguments.tls.client(&url.host)?;
+            let client = arguments.tls.client(&url.host, authorities)?;
             Ok(Some(if http == Http::Two { client.with_http2() } else { client }))
         }
         Scheme::Http | Scheme::H2c | Scheme::Ws | Scheme::Grpc if arguments.tls.is_given() => {

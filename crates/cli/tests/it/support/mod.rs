@@ -85,6 +85,12 @@ impl Lab {
         self.contender(name, "server", SERVE);
     }
 
+    /// A good contender that serves over TLS where it is asked to.
+    pub(crate) fn secured(&self, name: &str) {
+        let arguments = "tls_arguments = [\"--tls-cert\", \"${CERT}\", \"--tls-key\", \"${KEY}\"]";
+        self.contender(name, "server", &format!("{SERVE}\n{arguments}"));
+    }
+
     /// A contender of which nothing else is known than that it is the reference.
     pub(crate) fn limit(&self, name: &str) {
         self.contender(name, "limit", SERVE);

@@ -20,8 +20,8 @@ use crate::failure::Failure;
 pub(in crate::command::load) enum Crew {
     /// So many processes of this host; one is this process itself.
     Here(u32),
-    /// A generator on each of these hosts.
-    There(Vec<LabHost>),
+    /// A generator on each of these hosts, and the authorities that each is to trust, if a file of this one has them.
+    There(Vec<LabHost>, Option<String>),
 }
 
 impl Crew {
@@ -41,13 +41,12 @@ impl Crew {
         if hosts.is_empty() {
             return Ok(Self::Here(1));
         }
-        if arguments.tls.names_files() {
+        if arguments.tls.has_identity() {
             return Err(Failure::usage(
-                "--cacert, --cert and --key name files of this host, which do not travel to others; have those trust the \
-                 authority, or use --insecure",
+                "--cert and --key: a key does not leave this host; leave them out, or leave --lab and --from out",
             ));
         }
-        Ok(Self::There(hosts))
+        Ok(Self::There(hosts, arguments.tls.authorities()?))
     }
 
     /// Whether this process makes the load itself.
@@ -59,7 +58,7 @@ impl Crew {
     pub(super) fn count(&self) -> u32 {
         match self {
             Self::Here(count) => *count,
-            Self::There(hosts) => u32::try_from(hosts.len()).unwrap_or(u32::MAX),
+            Self::There(hosts, _) => u32::try_from(hosts.len()).unwrap_or(u32::MAX),
         }
     }
 
@@ -71,9 +70,9 @@ impl Crew {
         match self {
             Self::Here(1) => Ok(assay_load::check(plan)?),
             Self::Here(count) => parts::here(plan, *count).map(drop),
-            Self::There(hosts) => {
+            Self::There(hosts, _) => {
                 let places = hosts.iter().map(|host| (host.name.clone(), vec![0])).collect();
-                parts::there(plan, places).map(drop)
+                parts::there(plan, places, None).map(drop)
             }
         }
     }
@@ -93,9 +92,10 @@ impl Crew {
                 let cannot = |error| Failure::Machine(format!("cannot start {count} generators: {error}"));
                 Ok((parts, generators.map_err(cannot)?))
             }
-            Self::There(hosts) => {
+            Self::There(hosts, authorities) => {
                 let agents = apart::open(hosts, stop)?;
-                let parts = parts::there(plan, agents.iter().map(Apart::place).collect())?;
+                let places = agents.iter().map(Apart::place).collect();
+                let parts = parts::there(plan, places, authorities.as_deref())?;
                 for (number, agent) in agents.iter().enumerate() {
                     agent.start(number, told.clone())?;
                 }

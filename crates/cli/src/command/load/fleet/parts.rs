@@ -27,12 +27,18 @@ pub(super) fn here(plan: &LoadPlan, generators: u32) -> Result<Vec<Named>, Failu
     parts.into_iter().map(own).collect()
 }
 
-/// Those of generators with these names and CPUs, each on a host of its own, which says itself what it lacks.
+/// Those of generators with these names and CPUs, each on a host of its own, which says itself what it lacks. `authorities` are those to
+/// trust that are in a file of this host.
 ///
 /// # Errors
 /// What the load lacks for so many.
-pub(super) fn there(plan: &LoadPlan, places: Vec<(String, Vec<u32>)>) -> Result<Vec<Named>, Failure> {
-    Ok(parts(plan, places)?.into_iter().map(|(name, part, _)| (name, part)).collect())
+pub(super) fn there(
+    plan: &LoadPlan,
+    places: Vec<(String, Vec<u32>)>,
+    authorities: Option<&str>,
+) -> Result<Vec<Named>, Failure> {
+    let sent = |part| Part { authorities: authorities.map(str::to_owned), ..part };
+    Ok(parts(plan, places)?.into_iter().map(|(name, part, _)| (name, sent(part))).collect())
 }
 
 /// With each part the plan that it makes.
@@ -60,6 +66,7 @@ fn parts(plan: &LoadPlan, places: Vec<(String, Vec<u32>)>) -> Result<Vec<(String
             slice,
             workload: workload(plan),
             seconds: plan.seconds,
+            authorities: None,
         };
         Ok((name, part, own))
     };
