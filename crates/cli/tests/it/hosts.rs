@@ -248,6 +248,30 @@ fn a_run_over_tls_has_its_servers_and_its_load_on_other_hosts() {
 }
 
 #[test]
+fn what_others_take_of_the_cpus_of_another_host_is_seen_there() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    // For as long as the run, on the server's CPU.
+    let spin = "while :; do :; done";
+    let mut spinner = Command::new("taskset").args(["-c", "0", "sh", "-c", spin]).spawn().expect("a spinner");
+    let words = ["--rounds", "1", "-d", "300ms"];
+    let ran = run_apart(&lab, &link, &words).output().expect("a run");
+    spinner.kill().expect("killed");
+    spinner.wait().expect("ended");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let record = lab.record();
+    for window in windows(&record) {
+        let machine = &window.machine;
+        assert!(
+            machine.server_other_share > 0.15 && machine.server_cpu_busy_shares.len() == 1,
+            "{machine:?}"
+        );
+    }
+    let told = stdout(&lab.assay(&["show"]).assert());
+    assert!(told.contains("other programs used"), "{told}");
+}
+
+#[test]
 fn servers_on_another_host_are_profiled_there() {
     let lab = Lab::new();
     let Some(link) = two_hosts(&lab) else { return };
