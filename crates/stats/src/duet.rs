@@ -164,7 +164,9 @@ fn spread(levels: &[Level], lost: f64) -> Result<Spread, StatsError> {
     let squares = sample.standard_error.powi(2) * n * (n - 1.0);
     let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
     let within = levels.iter().map(|level| level.variance).sum::<f64>() / n;
-    Ok(Spread { variance, degrees_of_freedom: degrees_of_freedom.max(0.0), within })
+    // A restart has dozens of windows, and those that restarts themselves make are the only part in doubt.
+    let of_windows = f64::INFINITY;
+    Ok(Spread { variance, degrees_of_freedom: degrees_of_freedom.max(0.0), within, of_windows })
 }
 
 #[cfg(test)]

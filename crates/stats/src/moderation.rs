@@ -52,6 +52,8 @@ pub struct Spread {
     pub degrees_of_freedom: f64,
     /// The part of it that comes from windows, by what windows vary within lives; 0 where a life has one window.
     pub within: f64,
+    /// Degrees of freedom of that part: windows of all lives less one for each.
+    pub of_windows: f64,
 }
 
 /// The spreads of one table.
@@ -128,19 +130,20 @@ impl Prior {
         self.worth(spread).min((self.independent - spread.degrees_of_freedom).max(0.0))
     }
 
-    /// d₀ for a spread. Where windows add most of it, little of it is in doubt, because that part is known (Satterthwaite,
-    /// Biometrics Bull. 2, 1946).
+    /// d₀ for a spread. Where windows add most of it, little of it is in doubt, because that part is known as well as there are windows
+    /// (Satterthwaite, Biometrics Bull. 2, 1946).
     fn worth(&self, spread: &Spread) -> f64 {
         let would_be_noticed = spread.degrees_of_freedom >= LEAST_OWN || spread.within > 0.0;
         if !would_be_noticed || self.degrees_of_freedom == 0.0 {
             return 0.0;
         }
-        let doubtful = self.between_at_most / (self.between + spread.within);
-        if spread.within > 0.0 {
-            self.degrees_of_freedom.max((BETWEEN / doubtful.powi(2)).min(MOST_BY_WINDOWS))
-        } else {
-            self.degrees_of_freedom
+        if spread.within <= 0.0 {
+            return self.degrees_of_freedom;
         }
+        let all = self.between + spread.within;
+        let (doubtful, known) = (self.between_at_most / all, spread.within / all);
+        let by_windows = 1.0 / (doubtful.powi(2) / BETWEEN + known.powi(2) / spread.of_windows.max(1.0));
+        self.degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS))
     }
 }
 
@@ -230,7 +233,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng as _;
 
     fn spread(variance: f64, degrees_of_freedom: f64, within: f64) -> Spread {
-        Spread { variance, degrees_of_freedom, within }
+        Spread { variance, degrees_of_freedom, within, of_windows: 100.0 }
     }
 
     fn chi_square(degrees_of_freedom: usize, rng: &mut ChaCha8Rng) -> f64 {

@@ -246,6 +246,7 @@ fn prior(trends: impl Iterator<Item = Trend>) -> Prior {
             variance: residual,
             degrees_of_freedom,
             within: 0.0,
+            of_windows: 0.0,
         })
         .collect();
     if spreads.is_empty() {
@@ -287,7 +288,12 @@ impl Combined {
             return None;
         }
         let Trend { slope, squares, residual, degrees_of_freedom } = *trend;
-        let moderated = prior.moderate(&Spread { variance: residual, degrees_of_freedom, within: 0.0 })?;
+        let moderated = prior.moderate(&Spread {
+            variance: residual,
+            degrees_of_freedom,
+            within: 0.0,
+            of_windows: 0.0,
+        })?;
         let (variance, degrees_of_freedom) = (moderated.variance / squares, moderated.degrees_of_freedom);
         Some(Self { slope, variance, degrees_of_freedom })
     }

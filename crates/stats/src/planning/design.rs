@@ -85,7 +85,8 @@ pub fn shows(plan: &ComparisonPlan, noise: &Components, design: Design) -> Resul
     // What is known beforehand is not lent: the run will have its own spreads, and they lend what they can.
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
     let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
-    let lent = prior.lent(&Spread { variance, degrees_of_freedom: own, within });
+    let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
+    let lent = prior.lent(&Spread { variance, degrees_of_freedom: own, within, of_windows });
     let looks = if plan.looks { Looks::EveryRound { most_rounds: design.rounds } } else { Looks::Once };
     let confidence = each_of(plan.tables, plan.confidence);
     let boundary = Boundary::moderated(plan.contenders, looks, design.rounds, confidence, lent)?;

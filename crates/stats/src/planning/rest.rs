@@ -132,8 +132,9 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
     let own = windows.len() as f64 - 1.0;
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
     let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
-    let lent =
-        MOST_LENT.min(prior.lent(&Spread { variance: between + within, degrees_of_freedom: own, within }));
+    let of_windows = 2.0 * counting.iter().map(|windows| windows - 1.0).sum::<f64>();
+    let spread = Spread { variance: between + within, degrees_of_freedom: own, within, of_windows };
+    let lent = MOST_LENT.min(prior.lent(&spread));
     let degrees_of_freedom = own + lent;
     if degrees_of_freedom <= 0.0 {
         return Ok(None);

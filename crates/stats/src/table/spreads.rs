@@ -61,7 +61,14 @@ struct Told {
     /// How much it tells, 1 for a typical meeting in one block.
     weight: f64,
     /// The variance that windows add, where they tell it.
-    within: Option<f64>,
+    within: Option<Within>,
+}
+
+/// A variance that windows add, and its degrees of freedom.
+#[derive(Clone, Copy)]
+struct Within {
+    variance: f64,
+    degrees_of_freedom: f64,
 }
 
 /// Where two are compared through a third, the difference varies by both lives of the third as well, so it tells half as much of
@@ -84,7 +91,10 @@ fn told(lives: &Lives, (i, j): (usize, usize), meeting: Meeting, factors: &[Vec<
             Some(Told {
                 difference: (a.level - beside_a.level) - (b.level - beside_b.level),
                 weight: 2.0 * SHARE_OF_PAIR / (factors[i][of_i] + factors[j][of_j]),
-                within: within.map(|(of_a, of_b)| SHARE_OF_PAIR * (of_a + of_b)),
+                within: within.map(|(of_a, of_b)| Within {
+                    variance: SHARE_OF_PAIR * (of_a.variance + of_b.variance),
+                    degrees_of_freedom: of_a.degrees_of_freedom.min(of_b.degrees_of_freedom),
+                }),
             })
         }
     }
@@ -97,9 +107,15 @@ fn pair_spread(told: &[Told]) -> Spread {
     let squares: f64 = told.iter().map(|told| told.weight * (told.difference - mean).powi(2)).sum();
     let degrees_of_freedom = (told.len() as f64 - 1.0).max(0.0);
     let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
-    let within: Vec<f64> = told.iter().filter_map(|told| told.within).collect();
-    let within = within.iter().sum::<f64>() / within.len().max(1) as f64;
-    Spread { variance, degrees_of_freedom, within }
+    let (within, of_windows) = together(told.iter().filter_map(|told| told.within));
+    Spread { variance, degrees_of_freedom, within, of_windows }
+}
+
+/// The mean of what windows add, and the degrees of freedom of all of them.
+fn together(within: impl Iterator<Item = Within>) -> (f64, f64) {
+    let all: Vec<Within> = within.collect();
+    let mean = all.iter().map(|within| within.variance).sum::<f64>() / all.len().max(1) as f64;
+    (mean, all.iter().map(|within| within.degrees_of_freedom).sum())
 }
 
 /// How much one contender's lives vary, whatever rounds did to all.
@@ -108,26 +124,33 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
     let mean = levels.iter().sum::<f64>() / levels.len().max(1) as f64;
     let squares: f64 = levels.iter().map(|level| (level - mean).powi(2)).sum();
     let degrees_of_freedom = levels.len().saturating_sub(1) as f64;
-    let within: Vec<f64> = lives.iter().flatten().filter_map(variance_of_own_windows).collect();
+    let (within, of_windows) = together(lives.iter().flatten().filter_map(variance_of_own_windows));
     Spread {
         variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
         degrees_of_freedom,
-        within: within.iter().sum::<f64>() / within.len().max(1) as f64,
+        within,
+        of_windows,
     }
 }
 
-fn variance_of_own_windows(life: &Life) -> Option<f64> {
+fn variance_of_own_windows(life: &Life) -> Option<Within> {
     let squares: f64 = life.influences.iter().flatten().map(|influence| influence * influence).sum();
-    let windows = life.windows as f64;
-    (life.windows > 1).then(|| squares / (windows * (windows - 1.0)))
+    within(squares, life.windows)
 }
 
-/// The variance of two lives' difference in one round, by the windows that both have; `None` where that is fewer than two.
-fn variance_of_windows(a: &Life, b: &Life) -> Option<f64> {
+/// The variance of two lives' difference in one round, by the windows that both have; `None` where that is fewer than two. What
+/// rotations do to both cancels in each window, so these are as many degrees of freedom less one.
+fn variance_of_windows(a: &Life, b: &Life) -> Option<Within> {
     let both = a.influences.iter().zip(&b.influences).filter_map(|(a, b)| Some((*a)? - (*b)?));
     let (squares, windows) =
-        both.fold((0.0, 0.0), |(sum, n), difference| (sum + difference * difference, n + 1.0));
-    (windows > 1.0).then(|| squares / (windows * (windows - 1.0)))
+        both.fold((0.0, 0), |(sum, n), difference| (sum + difference * difference, n + 1));
+    within(squares, windows)
+}
+
+/// What so many windows add to a mean, by the sum of their squared influences on it; nothing is known of one.
+fn within(squares: f64, windows: usize) -> Option<Within> {
+    let (n, degrees_of_freedom) = (windows as f64, windows.saturating_sub(1) as f64);
+    (windows > 1).then_some(Within { variance: squares / (n * degrees_of_freedom), degrees_of_freedom })
 }
 
 /// A life with fewer windows than the typical one varies more, by the part that windows add; one of more processes than the
