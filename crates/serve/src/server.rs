@@ -229,7 +229,9 @@ impl<E: Engine> Server<E> {
     /// The last response is out: closes the connection, or shuts our direction and waits for the peer.
     fn end(&mut self, conn: Conn, linger: bool, now: Nanos) -> Outcome {
         let Some(peer) = self.peers.get(conn) else { return Outcome::Wait };
-        let stuck = self.engine.unsent(conn) > 0;
+        // Over TLS closing connections failed now and then when this waited for what is merely not submitted.
+        let is_secured = self.engine.security(conn).is_some();
+        let stuck = if is_secured { self.engine.queued(conn) } else { self.engine.unsent(conn) } > 0;
         peer.lingers = linger && !peer.ended;
         if !stuck && !peer.lingers {
             self.engine.close(conn);

@@ -193,6 +193,10 @@ impl<E: Engine> Engine for Tls<E> {
         self.inner.queued(conn) + self.table.get(conn).map_or(0, |session| session.outgoing.queued())
     }
 
+    fn unsent(&self, conn: Conn) -> u64 {
+        self.inner.unsent(conn) + self.table.get(conn).map_or(0, |session| session.outgoing.queued())
+    }
+
     fn shutdown(&mut self, conn: Conn) {
         let Some(session) = self.table.get_mut(conn) else { return };
         if session.outgoing.queued() > 0 {
