@@ -140,11 +140,11 @@ pub trait Engine {
     /// Bytes accepted that the stack had no room for; [`Event::Writable`] tells when there are none any more.
     fn queued(&self, conn: Conn) -> u64;
 
-    /// Bytes accepted that the stack has not taken: those that are [`queued`](Self::queued), and all that a stack has not seen yet which
-    /// takes them only with the next [`poll`](Self::poll). [`close`](Self::close) may lose them, so whoever has promised them calls
-    /// [`shutdown`](Self::shutdown) first while there are any: [`Event::Writable`] then tells that they have left.
-    fn unsent(&self, conn: Conn) -> u64 {
-        self.queued(conn)
+    /// Whether the stack has taken all bytes that were accepted; where it has not, [`Event::Writable`] tells when. [`close`](Self::close) may
+    /// lose the others: those that are [`queued`](Self::queued), and all that a stack has not seen yet which takes them only with the next
+    /// [`poll`](Self::poll).
+    fn has_sent_all(&mut self, conn: Conn) -> bool {
+        self.queued(conn) == 0
     }
 
     /// Ends our direction once the queue has left; the peer may go on sending.

@@ -247,8 +247,9 @@ impl Engine for Uring {
         self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::unsent)
     }
 
-    fn unsent(&self, conn: Conn) -> u64 {
-        self.connections.get(conn).map_or(0, Connection::unsent)
+    fn has_sent_all(&mut self, conn: Conn) -> bool {
+        let unsent = self.connections.get_mut(conn).filter(|c| c.unsent() > 0);
+        unsent.map(|c| c.owes_writable = true).is_none()
     }
 
     fn shutdown(&mut self, conn: Conn) {

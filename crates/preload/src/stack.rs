@@ -219,8 +219,8 @@ impl Engine for Stack {
         on_either!(self, e => e.queued(conn))
     }
 
-    fn unsent(&self, conn: Conn) -> u64 {
-        on_either!(self, e => e.unsent(conn))
+    fn has_sent_all(&mut self, conn: Conn) -> bool {
+        on_either!(self, e => e.has_sent_all(conn))
     }
 
     fn shutdown(&mut self, conn: Conn) {

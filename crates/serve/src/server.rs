@@ -229,9 +229,7 @@ impl<E: Engine> Server<E> {
     /// The last response is out: closes the connection, or shuts our direction and waits for the peer.
     fn end(&mut self, conn: Conn, linger: bool, now: Nanos) -> Outcome {
         let Some(peer) = self.peers.get(conn) else { return Outcome::Wait };
-        // Over TLS closing connections failed now and then when this waited for what is merely not submitted.
-        let is_secured = self.engine.security(conn).is_some();
-        let stuck = if is_secured { self.engine.queued(conn) } else { self.engine.unsent(conn) } > 0;
+        let stuck = !self.engine.has_sent_all(conn);
         peer.lingers = linger && !peer.ended;
         if !stuck && !peer.lingers {
             self.engine.close(conn);
@@ -241,7 +239,9 @@ impl<E: Engine> Server<E> {
         let limits = &self.site.limits;
         let deadline = now + if stuck { limits.send_time } else { limits.linger_time };
         peer.session.linger(deadline);
-        self.engine.shutdown(conn);
+        if peer.lingers {
+            self.engine.shutdown(conn);
+        }
         self.peers.arm(conn, deadline);
         Outcome::Wait
     }
@@ -274,7 +274,7 @@ impl<E: Engine> Server<E> {
     }
 
     fn expire_one(&mut self, conn: Conn, now: Nanos) {
-        let stuck = self.engine.unsent(conn) > 0;
+        let stuck = !self.engine.has_sent_all(conn);
         let Self { site, peers, out, .. } = self;
         let Some(peer) = peers.get(conn) else { return };
         let cx = &mut Context { now, site, out, find: &mut |_| Ok(Lookup::Absent), kept: &Cell::new(None) };

@@ -193,8 +193,9 @@ impl<E: Engine> Engine for Tls<E> {
         self.inner.queued(conn) + self.table.get(conn).map_or(0, |session| session.outgoing.queued())
     }
 
-    fn unsent(&self, conn: Conn) -> u64 {
-        self.inner.unsent(conn) + self.table.get(conn).map_or(0, |session| session.outgoing.queued())
+    fn has_sent_all(&mut self, conn: Conn) -> bool {
+        let is_waiting = self.table.get(conn).is_some_and(|session| session.outgoing.queued() > 0);
+        self.inner.has_sent_all(conn) && !is_waiting
     }
 
     fn shutdown(&mut self, conn: Conn) {

@@ -35,7 +35,6 @@ impl Uring {
         let Some(c) = self.connections.get_mut(conn) else { return };
         if c.unsent() > 0 || c.phase == Phase::Connecting {
             c.ends_when_drained = true;
-            c.owes_writable |= c.unsent() > 0;
         } else {
             self.end_sending(conn);
         }

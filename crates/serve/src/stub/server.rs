@@ -307,7 +307,7 @@ impl<'p, E: Engine> Stub<'p, E> {
         // Neither end must overtake what was sent before it.
         let is_too_soon = match reply.end {
             End::Keep => false,
-            End::Close => engine.unsent(conn) > 0,
+            End::Close => !engine.has_sent_all(conn),
             End::Reset => !was_sent,
         };
         if !reply.is_sent() || is_too_soon {
