@@ -47,3 +47,27 @@ pub struct GeneratorHost {
     /// How its monotonic clock stood to ours before the first round; each load compares them anew.
     pub clock: ClockOffset,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Holder {
+        #[serde(default, alias = "server_host", deserialize_with = "one_or_several")]
+        server_hosts: Vec<PlacedHost>,
+    }
+
+    #[test]
+    fn the_only_host_of_an_older_record_is_read_as_one_of_several() {
+        let host = serde_json::to_value(PlacedHost { name: "box1".to_owned(), ..PlacedHost::default() });
+        let host = host.expect("JSON");
+        let names = |text: serde_json::Value| -> Vec<String> {
+            let read: Holder = serde_json::from_value(text).expect("read");
+            read.server_hosts.into_iter().map(|host| host.name).collect()
+        };
+        assert_eq!(names(serde_json::json!({ "server_host": host })), ["box1"]);
+        assert_eq!(names(serde_json::json!({ "server_hosts": [host, host] })), ["box1", "box1"]);
+        assert!(names(serde_json::json!({})).is_empty());
+    }
+}

@@ -9,6 +9,7 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
+use super::elsewhere::Elsewhere;
 use super::event::Event;
 use super::{Runner, control};
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
@@ -119,30 +120,35 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        if self.elsewhere.is_empty() {
-            self.record.contenders[index].versions = self.prepare_at(contender, process, None)?;
-        }
-        for (number, host) in self.elsewhere.iter().enumerate() {
-            let away = &host.away;
-            let versions = self.prepare_at(contender, process, Some(away)).map_err(|reason| NotRun {
-                reason: if self.elsewhere.len() > 1 {
-                    format!("on {}: {}", away.name(), reason.reason)
-                } else {
-                    reason.reason
-                },
-                ..reason
-            })?;
-            let first = &mut self.record.contenders[index].versions;
-            if number == 0 {
-                *first = versions;
-            } else if *first != versions {
-                return Err(of_other_versions(
-                    [&self.elsewhere[0].away, away].map(Away::name),
-                    [first, &versions],
-                ));
+        let versions = match self.elsewhere.as_slice() {
+            [] => self.prepare_at(contender, process, None)?,
+            [only] => self.prepare_at(contender, process, Some(&only.away))?,
+            [first, others @ ..] => self.prepare_on_each(contender, process, &first.away, others)?,
+        };
+        self.record.contenders[index].versions = versions;
+        Ok(())
+    }
+
+    /// Prepares a contender on hosts that take turns, and tells its versions, which are to be those of the first on all of them.
+    fn prepare_on_each(
+        &self,
+        contender: &str,
+        process: &Process,
+        first: &Away,
+        others: &[Elsewhere],
+    ) -> Result<BTreeMap<String, String>, NotRun> {
+        let prepare = |away: &Away| {
+            let prepared = self.prepare_at(contender, process, Some(away));
+            prepared.map_err(|told| NotRun { reason: format!("on {}: {}", away.name(), told.reason), ..told })
+        };
+        let versions = prepare(first)?;
+        for Elsewhere { away, .. } in others {
+            let own = prepare(away)?;
+            if own != versions {
+                return Err(of_other_versions([first.name(), away.name()], [&versions, &own]));
             }
         }
-        Ok(())
+        Ok(versions)
     }
 
     /// Probes and builds a contender where it is to live, and tells its versions there.
