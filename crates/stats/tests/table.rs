@@ -230,6 +230,28 @@ fn windows_alone_tell_how_much_they_add() {
 }
 
 #[test]
+fn what_windows_add_is_told_of_few_and_beside_whomever() {
+    let (steady, erratic) = (Simulated::of(1.0, 0.0, 0.05), Simulated::of(1.0, 0.0, 0.2));
+    for (contenders, rotations) in [
+        (vec![steady, erratic], 3),
+        (vec![steady, erratic], 10),
+        (vec![steady, erratic, steady, steady, erratic], 3),
+        (vec![steady, erratic, steady, steady, erratic], 10),
+    ] {
+        let world = World { rotations, ..World::quiet(contenders, 4) };
+        let (mut told, mut varied) = (0.0, 0.0);
+        for seed in 0..400 {
+            let table = Table::fit(&world.measure(&mut rng(seed))).unwrap();
+            told += table.restlessness()[..2].iter().map(|of| of.unwrap().windows).sum::<f64>();
+            let difference = |round| table.life(0, round).unwrap() - table.life(1, round).unwrap();
+            // Restarts add nothing here, and the two are equally fast.
+            varied += (0..4).map(|round| f64::powi(difference(round), 2)).sum::<f64>() / 4.0;
+        }
+        assert!((0.88..1.1).contains(&(told / varied)), "{told} for {varied}, of {rotations} windows");
+    }
+}
+
+#[test]
 fn rates_stand_in_the_order_of_the_table_and_cover_what_rounds_do() {
     let world = World { round_sd: 0.05, ..World::quiet(alike(5, 0.02, 0.0), 6) };
     let (mut held, mut told) = (0, 0);

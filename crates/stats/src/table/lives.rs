@@ -23,12 +23,19 @@ pub(super) type Round<'w> = Vec<&'w [Option<f64>]>;
 pub(super) struct Life {
     /// Its level on the logarithmic scale.
     pub(super) level: f64,
-    /// By how much each window moves the level, times the number of windows: its influence function.
-    pub(super) influences: Vec<Option<f64>>,
+    /// The part of the level's variance that windows add; `None` where no life of the contender has two.
+    pub(super) within: Option<Within>,
     /// Windows that counted.
     pub(super) windows: usize,
     /// How many processes it is the mean of.
     pub(super) replicas: usize,
+}
+
+/// A variance that windows add, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Within {
+    pub(super) variance: f64,
+    pub(super) degrees_of_freedom: f64,
 }
 
 /// Lives by contender and block.
@@ -37,47 +44,89 @@ pub(super) type Lives = Vec<Vec<Option<Life>>>;
 /// The lives of all processes, round by round; `None` for one without a window in that round. `contender_of` says whose each row is:
 /// windows of all processes of a contender are taken to vary alike.
 pub(super) fn lives(rounds: &[Round<'_>], contender_of: &[usize]) -> Vec<Vec<Option<Life>>> {
+    let rows_of =
+        |contender: usize| (0..contender_of.len()).filter(move |&row| contender_of[row] == contender);
     let started: Vec<Fit> = rounds.iter().map(|round| Fit::polished(round)).collect();
-    let of_contender = |contender: usize| -> Vec<f64> {
-        let rows = || (0..contender_of.len()).filter(|&row| contender_of[row] == contender);
+    let scale = |contender: &usize| {
         let of_round = |(fit, round): (&Fit, &Round<'_>)| {
-            rows().flat_map(|row| fit.residuals(round, row).flatten().map(f64::abs)).collect::<Vec<_>>()
+            rows_of(*contender).map(|row| fit.deviations(round, row)).collect()
         };
-        started.iter().zip(rounds).flat_map(of_round).collect()
+        scale_of(started.iter().zip(rounds).flat_map::<Vec<_>, _>(of_round))
     };
-    let scale = |contender: &usize| spread_of(&mut of_contender(*contender));
     let scales: Vec<f64> = contender_of.iter().map(scale).collect();
-    started
-        .into_iter()
-        .zip(rounds)
-        .map(|(fit, round)| fit.settled(round, &scales).lives(round, &scales))
-        .collect()
+    let settled: Vec<Fit> =
+        started.into_iter().zip(rounds).map(|(fit, round)| fit.settled(round, &scales)).collect();
+    let noise = |contender: &usize| {
+        let of_round = |(fit, round): (&Fit, &Round<'_>)| {
+            rows_of(*contender).map(|row| fit.noise(round, row, &scales)).collect()
+        };
+        settled.iter().zip(rounds).flat_map::<Vec<_>, _>(of_round).fold(Noise::default(), Noise::plus)
+    };
+    let noises: Vec<Noise> = contender_of.iter().map(noise).collect();
+    settled.iter().zip(rounds).map(|(fit, round)| fit.lives(round, &noises)).collect()
 }
 
 /// Processes of one contender that took turns in a round, as one life: at the mean of their levels. `None` where there is none.
 pub(super) fn mean(replicas: &[&Life]) -> Option<Life> {
-    let n = replicas.len();
-    if n < 2 {
-        return replicas.first().map(|only| (*only).clone());
-    }
-    let windows: usize = replicas.iter().map(|life| life.windows).sum();
-    // Each level is fitted to its own windows, so as many degrees of freedom are gone as there are levels.
-    let left = windows.checked_sub(n).filter(|left| *left > 0);
-    let lost = left.map(|left| ((windows as f64 - 1.0) / left as f64).sqrt());
-    let part = |life: &Life, rotation: usize| -> Option<f64> {
-        let influence = (*life.influences.get(rotation)?)?;
-        Some(influence * windows as f64 / (life.windows * n) as f64 * lost?)
-    };
-    let in_rotation = |rotation: usize| -> Option<f64> {
-        replicas.iter().filter_map(|life| part(life, rotation)).reduce(|sum, of| sum + of)
-    };
-    let rotations = replicas.iter().map(|life| life.influences.len()).max().unwrap_or(0);
+    let n = replicas.len() as f64;
+    let first = replicas.first()?;
+    let variances: f64 = replicas.iter().filter_map(|life| Some(life.within?.variance)).sum();
     Some(Life {
-        level: replicas.iter().map(|life| life.level).sum::<f64>() / n as f64,
-        influences: (0..rotations).map(in_rotation).collect(),
-        windows,
-        replicas: n,
+        level: replicas.iter().map(|life| life.level).sum::<f64>() / n,
+        within: first.within.map(|within| Within { variance: variances / (n * n), ..within }),
+        windows: replicas.iter().map(|life| life.windows).sum(),
+        replicas: replicas.len(),
     })
+}
+
+/// Absolute residuals of one life after the median polish, and how many degrees of freedom its effects leave of them.
+struct Deviations {
+    of: Vec<f64>,
+    degrees_of_freedom: f64,
+}
+
+/// The scale of a contender's windows. An effect is the middle one of what it is fitted to, so about as many residuals are next to nothing
+/// as there are effects; they are left out, or lives of three windows would seem to vary by half of what they do.
+fn scale_of(lives: impl Iterator<Item = Deviations>) -> f64 {
+    let (mut all, mut left) = (Vec::new(), 0.0);
+    for life in lives {
+        all.extend(life.of);
+        left += life.degrees_of_freedom;
+    }
+    all.sort_unstable_by(|a, b| b.total_cmp(a));
+    let told = (1..all.len()).find(|n| *n as f64 + 0.5 > left).unwrap_or(all.len());
+    spread_of(&mut all[..told])
+}
+
+/// What windows vary by around the effects, as far as the level of their life feels it.
+#[derive(Clone, Copy, Default)]
+struct Noise {
+    /// Sum of squared residuals, those of outliers clipped.
+    squares: f64,
+    windows: f64,
+    /// Windows whose residual is not clipped.
+    unclipped: f64,
+    /// What the fitted effects leave of as many windows.
+    degrees_of_freedom: f64,
+}
+
+impl Noise {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            squares: self.squares + other.squares,
+            windows: self.windows + other.windows,
+            unclipped: self.unclipped + other.unclipped,
+            degrees_of_freedom: self.degrees_of_freedom + other.degrees_of_freedom,
+        }
+    }
+
+    /// What so many windows add to the variance of their level: a small shift of all of them is passed on by the unclipped ones alone.
+    fn within(self, windows: usize) -> Option<Within> {
+        let passed_on = self.unclipped.max(1.0) / self.windows.max(1.0);
+        let variance = self.squares / self.degrees_of_freedom / passed_on.powi(2) / windows as f64;
+        let degrees_of_freedom = self.degrees_of_freedom;
+        (degrees_of_freedom > 0.0).then_some(Within { variance, degrees_of_freedom })
+    }
 }
 
 /// Effects of lives and rotations in one round.
@@ -112,6 +161,13 @@ impl Fit {
     fn residuals<'f>(&'f self, round: &'f Round<'_>, i: usize) -> impl Iterator<Item = Option<f64>> + 'f {
         let row = round.get(i).copied().unwrap_or_default();
         row.iter().zip(&self.rotations).map(move |(y, b)| y.map(|y| y - b - self.levels[i]))
+    }
+
+    fn deviations(&self, round: &Round<'_>, i: usize) -> Deviations {
+        let of: Vec<f64> = self.residuals(round, i).flatten().map(f64::abs).collect();
+        let present = round.iter().filter(|row| row.iter().any(Option::is_some)).count() as f64;
+        let left_by_rotations = if present > 1.0 { 1.0 - 1.0 / present } else { 1.0 };
+        Deviations { degrees_of_freedom: left_by_rotations * (of.len() as f64 - 1.0).max(0.0), of }
     }
 
     /// Iteratively reweighted least squares, a sweep over lives and one over rotations at a time.
@@ -162,19 +218,40 @@ impl Fit {
         moved
     }
 
-    fn lives(&self, round: &Round<'_>, scales: &[f64]) -> Vec<Option<Life>> {
-        (0..round.len()).map(|i| self.life(round, i, scales[i])).collect()
+    fn lives(&self, round: &Round<'_>, noises: &[Noise]) -> Vec<Option<Life>> {
+        let life = |(i, row): (usize, &&[Option<f64>])| {
+            let windows = row.iter().flatten().count();
+            let within = noises[i].within(windows);
+            (windows > 0).then_some(Life { level: self.levels[i], within, windows, replicas: 1 })
+        };
+        round.iter().enumerate().map(life).collect()
     }
 
-    fn life(&self, round: &Round<'_>, i: usize, scale: f64) -> Option<Life> {
-        let residuals: Vec<Option<f64>> = self.residuals(round, i).collect();
-        let windows = residuals.iter().flatten().count();
-        let unclipped = residuals.iter().flatten().filter(|r| r.abs() <= CLIP * scale).count();
-        // How much of a small shift of all windows the clipped residuals pass on.
-        let slope = unclipped.max(1) as f64 / windows.max(1) as f64;
-        let influence = |residual: f64| residual * weight(residual, scale) / slope;
-        let influences = residuals.into_iter().map(|residual| residual.map(influence)).collect();
-        (windows > 0).then_some(Life { level: self.levels[i], influences, windows, replicas: 1 })
+    fn noise(&self, round: &Round<'_>, i: usize, scales: &[f64]) -> Noise {
+        let residuals: Vec<f64> = self.residuals(round, i).flatten().collect();
+        let windows = residuals.len() as f64;
+        let clipped = |residual: &f64| residual * weight(*residual, scales[i]);
+        // A rotation's effect follows the windows that it is fitted to, each by its leverage, and a life's level follows all of its own.
+        let left_by_rotations: f64 = (0..self.rotations.len())
+            .filter(|k| window(round[i], *k).is_some())
+            .map(|k| 1.0 - self.leverage(round, scales, (i, k)))
+            .sum();
+        Noise {
+            squares: residuals.iter().map(|residual| clipped(residual).powi(2)).sum(),
+            windows,
+            unclipped: residuals.iter().filter(|r| r.abs() <= CLIP * scales[i]).count() as f64,
+            degrees_of_freedom: left_by_rotations * (windows - 1.0).max(0.0) / windows.max(1.0),
+        }
+    }
+
+    /// The share that the window of life `i` has in the effect of rotation `k`; none where it is alone, because then there is no effect.
+    fn leverage(&self, round: &Round<'_>, scales: &[f64], (i, k): (usize, usize)) -> f64 {
+        let say = |i: usize| {
+            let residual = window(round[i], k)? - self.rotations[k] - self.levels[i];
+            Some(weight(residual, scales[i]) / precision(scales[i]))
+        };
+        let others: f64 = (0..round.len()).filter(|other| *other != i).filter_map(say).sum();
+        say(i).filter(|_| others > 0.0).map_or(0.0, |own| own / (own + others))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much the difference of two contenders varies from round to round, and how much of that comes from windows.
 
-use super::lives::{Life, Lives};
+use super::lives::{Life, Lives, Within};
 use super::meetings::{Meeting, meetings};
 use crate::moderation::Spread;
 use crate::robust::middle;
@@ -64,13 +64,6 @@ struct Told {
     within: Option<Within>,
 }
 
-/// A variance that windows add, and its degrees of freedom.
-#[derive(Clone, Copy)]
-struct Within {
-    variance: f64,
-    degrees_of_freedom: f64,
-}
-
 /// Where two are compared through a third, the difference varies by both lives of the third as well, so it tells half as much of
 /// the pair; [`super::effects`] reckons with all four lives again.
 fn told(lives: &Lives, (i, j): (usize, usize), meeting: Meeting, factors: &[Vec<f64>]) -> Option<Told> {
@@ -81,20 +74,17 @@ fn told(lives: &Lives, (i, j): (usize, usize), meeting: Meeting, factors: &[Vec<
             Some(Told {
                 difference: a.level - b.level,
                 weight: 2.0 / (factors[i][block] + factors[j][block]),
-                within: variance_of_windows(a, b),
+                within: sum([a, b]),
             })
         }
         Meeting::Through { third, blocks: [of_i, of_j] } => {
             let (a, b) = (life(i, of_i)?, life(j, of_j)?);
             let (beside_a, beside_b) = (life(third, of_i)?, life(third, of_j)?);
-            let within = variance_of_windows(a, beside_a).zip(variance_of_windows(b, beside_b));
+            let within = sum([a, beside_a, b, beside_b]);
             Some(Told {
                 difference: (a.level - beside_a.level) - (b.level - beside_b.level),
                 weight: 2.0 * SHARE_OF_PAIR / (factors[i][of_i] + factors[j][of_j]),
-                within: within.map(|(of_a, of_b)| Within {
-                    variance: SHARE_OF_PAIR * (of_a.variance + of_b.variance),
-                    degrees_of_freedom: of_a.degrees_of_freedom.min(of_b.degrees_of_freedom),
-                }),
+                within: within.map(|of| Within { variance: SHARE_OF_PAIR * of.variance, ..of }),
             })
         }
     }
@@ -107,15 +97,15 @@ fn pair_spread(told: &[Told]) -> Spread {
     let squares: f64 = told.iter().map(|told| told.weight * (told.difference - mean).powi(2)).sum();
     let degrees_of_freedom = (told.len() as f64 - 1.0).max(0.0);
     let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
-    let (within, of_windows) = together(told.iter().filter_map(|told| told.within));
+    let (within, of_windows) = typical(told.iter().filter_map(|told| told.within));
     Spread { variance, degrees_of_freedom, within, of_windows }
 }
 
-/// The mean of what windows add, and the degrees of freedom of all of them.
-fn together(within: impl Iterator<Item = Within>) -> (f64, f64) {
+/// The mean of what windows add in each round, where they tell it.
+fn typical(within: impl Iterator<Item = Within>) -> (f64, f64) {
     let all: Vec<Within> = within.collect();
-    let mean = all.iter().map(|within| within.variance).sum::<f64>() / all.len().max(1) as f64;
-    (mean, all.iter().map(|within| within.degrees_of_freedom).sum())
+    let mean = |of: fn(&Within) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+    (mean(|of| of.variance), mean(|of| of.degrees_of_freedom))
 }
 
 /// How much one contender's lives vary, whatever rounds did to all.
@@ -124,7 +114,7 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
     let mean = levels.iter().sum::<f64>() / levels.len().max(1) as f64;
     let squares: f64 = levels.iter().map(|level| (level - mean).powi(2)).sum();
     let degrees_of_freedom = levels.len().saturating_sub(1) as f64;
-    let (within, of_windows) = together(lives.iter().flatten().filter_map(variance_of_own_windows));
+    let (within, of_windows) = typical(lives.iter().flatten().filter_map(|life| life.within));
     Spread {
         variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
         degrees_of_freedom,
@@ -133,24 +123,16 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
     }
 }
 
-fn variance_of_own_windows(life: &Life) -> Option<Within> {
-    let squares: f64 = life.influences.iter().flatten().map(|influence| influence * influence).sum();
-    within(squares, life.windows)
-}
-
-/// The variance of two lives' difference in one round, by the windows that both have; `None` where that is fewer than two. What
-/// rotations do to both cancels in each window, so these are as many degrees of freedom less one.
-fn variance_of_windows(a: &Life, b: &Life) -> Option<Within> {
-    let both = a.influences.iter().zip(&b.influences).filter_map(|(a, b)| Some((*a)? - (*b)?));
-    let (squares, windows) =
-        both.fold((0.0, 0), |(sum, n), difference| (sum + difference * difference, n + 1));
-    within(squares, windows)
-}
-
-/// What so many windows add to a mean, by the sum of their squared influences on it; nothing is known of one.
-fn within(squares: f64, windows: usize) -> Option<Within> {
-    let (n, degrees_of_freedom) = (windows as f64, windows.saturating_sub(1) as f64);
-    (windows > 1).then_some(Within { variance: squares / (n * degrees_of_freedom), degrees_of_freedom })
+/// What windows add to a difference of lives of several contenders (Satterthwaite, *Biometrics* 2, 1946).
+fn sum<const N: usize>(lives: [&Life; N]) -> Option<Within> {
+    let (mut variance, mut doubt) = (0.0, 0.0);
+    for life in lives {
+        let of = life.within?;
+        variance += of.variance;
+        doubt += of.variance.powi(2) / of.degrees_of_freedom;
+    }
+    let degrees_of_freedom = if doubt > 0.0 { variance.powi(2) / doubt } else { 0.0 };
+    Some(Within { variance, degrees_of_freedom })
 }
 
 /// A life with fewer windows than the typical one varies more, by the part that windows add; one of more processes than the
