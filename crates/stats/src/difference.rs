@@ -30,10 +30,11 @@ pub fn paired_difference(first: &[f64], second: &[f64], confidence: f64) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt as _, SeedableRng as _};
+    use rand::SeedableRng as _;
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::simulation::normal;
     use crate::simultaneous::each_of;
 
     /// Student (1908): hours of additional sleep with two drugs, the same ten patients; as in R's data set `sleep`.
@@ -86,11 +87,5 @@ mod tests {
         // Three standard errors of a binomial share of 2000 are 1.5 %.
         let share = covered as f64 / EXPERIMENTS as f64;
         assert!((0.935..0.966).contains(&share), "{share}");
-    }
-
-    /// A standard normal number (Box & Muller, Ann. Math. Statist. 29, 1958).
-    fn normal(rng: &mut ChaCha8Rng) -> f64 {
-        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 }

@@ -8,6 +8,7 @@
 use assay_stats::redline::{
     Decision, End, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
 };
+use assay_stats::simulation::normal;
 use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -227,12 +228,6 @@ fn trial(queue: &mut Queue, per_second: f64, deadline_s: f64, rng: &mut impl Rng
             }
         }
     }
-}
-
-/// A standard normal number (Box & Muller 1958).
-fn normal(rng: &mut impl Rng) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// How often the redline of an M/M/1 server lies in the interval, and the interval's median width. Its response time is

@@ -6,6 +6,7 @@
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
 use assay_stats::ratio::paired_log_ratio;
+use assay_stats::simulation::normal;
 use assay_stats::simultaneous::Boundary;
 use assay_stats::tiers::{Call, LEAST_MARGIN, call};
 use rand::{Rng, RngExt as _};
@@ -15,12 +16,6 @@ use rand_chacha::rand_core::SeedableRng as _;
 const EXPERIMENTS: u32 = 4_000;
 const RESTART_SD: f64 = 0.03;
 const ROUND_SD: f64 = 0.05;
-
-/// A standard normal number (Box & Muller 1958).
-fn normal(rng: &mut impl Rng) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
 
 /// One experiment: a series of `rounds` speeds for each contender of the given true speed.
 fn experiment(speeds: &[f64], rounds: usize, rng: &mut impl Rng) -> Vec<Vec<f64>> {

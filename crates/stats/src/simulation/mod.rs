@@ -12,6 +12,7 @@ mod resampled;
 mod trials;
 
 use rand::{Rng, RngExt as _};
+use rand_distr::StandardNormal;
 
 use crate::gauge::{Gauged, Readings};
 use crate::table::Windows;
@@ -243,8 +244,7 @@ fn shuffled(n: usize, rng: &mut impl Rng) -> Vec<usize> {
     order
 }
 
-/// A standard normal number (Box & Muller, Ann. Math. Statist. 29, 1958).
+/// A standard normal number.
 pub fn normal(rng: &mut impl Rng) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    rng.sample(StandardNormal)
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
+use rand_distr::StandardNormal;
 
 use super::deviates::{deviate_of_t, weight};
 
@@ -129,15 +130,6 @@ fn squared_t(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64)
     sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum)
 }
 
-/// Standard normal numbers, two at a time (Box & Muller, Ann. Math. Statist. 29, 1958).
 fn fill_normal(values: &mut [f64], rng: &mut impl Rng) {
-    for pair in values.chunks_mut(2) {
-        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-        let radius = (-2.0 * u.ln()).sqrt();
-        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
-        pair[0] = radius * cos;
-        if let Some(second) = pair.get_mut(1) {
-            *second = radius * sin;
-        }
-    }
+    values.fill_with(|| rng.sample(StandardNormal));
 }
