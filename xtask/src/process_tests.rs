@@ -1,5 +1,6 @@
 //! Tests with real processes, many at once. One that fails beside the others is tried once more alone, when everything else is over: on a
-//! busy machine a server may be asked before it had any CPU time. What fails alone too is wrong, and so is a run in which many fail.
+//! busy machine a server may be asked before it had any CPU time. What fails alone too is wrong, and so is a run in which many fail. Tests in
+//! modules called `quiet` would always fail beside others, so they wait until then.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -10,6 +11,8 @@ use clap::Args;
 
 /// More tests than these do not fail because the machine is busy.
 const BUSY_AT_MOST: usize = 3;
+/// In the name of a test that is run when no other one is.
+const QUIET: &str = "quiet::";
 
 /// The tests that are to be run.
 #[derive(Args)]
@@ -20,9 +23,18 @@ pub(crate) struct Options {
     /// The file that has the names of tests that failed, a line each
     #[arg(long)]
     failed: PathBuf,
-    /// Run the tests that are named in the file, each alone, instead of all
+    /// Run those in modules called quiet and those that are named in the file, each alone, instead of all others
     #[arg(long)]
     alone: bool,
+}
+
+/// Tests of the programs.
+#[derive(Clone, Copy)]
+enum Choice<'a> {
+    BesideOthers,
+    Quiet,
+    /// The one of this name.
+    One(&'a str),
 }
 
 /// What a run of test programs told.
@@ -34,7 +46,7 @@ struct Told {
     listing: bool,
 }
 
-/// Runs all tests of the programs at once and writes down which failed; or runs those that are written down, each alone.
+/// Runs the tests of the programs at once and writes down which failed; or runs quiet ones and those that are written down, each alone.
 ///
 /// # Errors
 /// Names the tests that failed alone too, or so many that nobody is tried again.
@@ -42,7 +54,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
     if options.alone {
         let names =
             std::fs::read_to_string(&options.failed).map_err(|error| cannot("read", options, &error))?;
-        return alone(root, &options.programs, names.lines());
+        return alone(root, &options.programs, names.lines().map(str::to_owned).collect());
     }
     let failed = at_once(root, &options.programs)?;
     let lines: String = failed.iter().map(|name| format!("{name}\n")).collect();
@@ -55,7 +67,7 @@ fn cannot(act: &str, options: &Options, error: &std::io::Error) -> Vec<String> {
 
 /// The tests that failed when all ran at once, where they are few.
 fn at_once(root: &Path, programs: &[String]) -> Result<BTreeSet<String>, Vec<String>> {
-    let (status, told) = tests(root, programs, None)?;
+    let (status, told) = tests(root, programs, Choice::BesideOthers)?;
     match told.failed.len() {
         0 if !status.success() => Err(vec!["process-tests: cargo test failed, and no test of it".to_owned()]),
         0..=BUSY_AT_MOST => Ok(told.failed),
@@ -63,30 +75,34 @@ fn at_once(root: &Path, programs: &[String]) -> Result<BTreeSet<String>, Vec<Str
     }
 }
 
-/// Runs each of the tests alone.
-fn alone<'a>(
-    root: &Path,
-    programs: &[String],
-    names: impl Iterator<Item = &'a str>,
-) -> Result<(), Vec<String>> {
+/// Runs each of the tests alone, and of quiet ones those once more that fail.
+fn alone(root: &Path, programs: &[String], failed: BTreeSet<String>) -> Result<(), Vec<String>> {
+    let (status, quiet) = tests(root, programs, Choice::Quiet)?;
+    if quiet.failed.is_empty() && !status.success() {
+        return Err(vec!["process-tests: cargo test failed, and no quiet test of it".to_owned()]);
+    }
     let mut wrong = Vec::new();
-    for name in names {
-        let (status, told) = tests(root, programs, Some(name))?;
+    for name in failed.iter().chain(&quiet.failed) {
+        let (status, told) = tests(root, programs, Choice::One(name))?;
         match status.success() && told.passed > 0 {
-            true => eprintln!("busy: {name} failed beside other tests and passed alone"),
-            false => wrong.push(format!("{name} failed beside other tests, and alone")),
+            true => eprintln!("busy: {name} failed first and passed alone"),
+            false => wrong.push(format!("{name} failed first, and alone")),
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// Runs all tests of the programs, or the one of this name alone, and hands on what they print.
-fn tests(root: &Path, programs: &[String], alone: Option<&str>) -> Result<(ExitStatus, Told), Vec<String>> {
+/// Runs the chosen tests and hands on what they print.
+fn tests(root: &Path, programs: &[String], choice: Choice<'_>) -> Result<(ExitStatus, Told), Vec<String>> {
     let failed = |error: std::io::Error| vec![format!("process-tests: cargo test: {error}")];
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["test", "--workspace", "--locked", "--no-fail-fast"]).current_dir(root);
     command.args(programs.iter().flat_map(|program| ["--test", program.as_str()]));
-    command.args(alone.iter().flat_map(|name| ["--", "--exact", name]));
+    match choice {
+        Choice::BesideOthers => command.args(["--", "--skip", QUIET]),
+        Choice::Quiet => command.args(["--", "--test-threads", "1", QUIET]),
+        Choice::One(name) => command.args(["--", "--exact", name]),
+    };
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut told = Told::default();
     for line in child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).split(b'\n')) {

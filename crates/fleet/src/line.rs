@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::slice::Slice;
 
 /// Name and version of this conversation.
-pub const FLEET_SCHEMA: &str = "assay-fleet/1";
+pub const FLEET_SCHEMA: &str = "assay-fleet/2";
 
 /// Longest line: a report with histograms, and a count for each interval of a long window.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
@@ -52,6 +52,9 @@ pub enum Order {
 pub struct Part {
     /// [`FLEET_SCHEMA`].
     pub schema: String,
+    /// The words of the command that leads, without the program. They are told and no arguments of the generator's, which everybody on
+    /// its host can read: there may be a token in a field.
+    pub arguments: Vec<String>,
     /// Where to connect to.
     pub target: SocketAddr,
     /// Its CPUs, as a kernel list; one thread each.
@@ -152,6 +155,7 @@ mod tests {
     fn part() -> Part {
         Part {
             schema: FLEET_SCHEMA.to_owned(),
+            arguments: Vec::new(),
             target: SocketAddr::from(([127, 0, 0, 1], 80)),
             cpus: "0-1".to_owned(),
             sources: Vec::new(),
@@ -184,7 +188,7 @@ mod tests {
     fn what_is_of_no_use_is_refused_with_the_reason() {
         for line in ["", "connected", "{\"pong\":{}}", "\"begin\""] {
             let why = read::<Said>(line).unwrap_err();
-            assert!(why.starts_with("no line of assay-fleet/1: "), "{why}");
+            assert!(why.starts_with(&format!("no line of {FLEET_SCHEMA}: ")), "{why}");
         }
     }
 }

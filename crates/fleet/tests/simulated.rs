@@ -185,6 +185,7 @@ fn coordinator(world: &World) -> Coordinator {
     let part = |(number, agent): (usize, &Agent)| {
         let part = Part {
             schema: FLEET_SCHEMA.to_owned(),
+            arguments: Vec::new(),
             target: "192.0.2.1:80".parse().expect("an address"),
             cpus: "0-1".to_owned(),
             sources: Vec::new(),

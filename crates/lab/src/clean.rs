@@ -1,5 +1,6 @@
 //! What killed runs left behind. Processes and network namespaces never are: they end with the run, however it ends.
 
+use std::fs::File;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -8,7 +9,9 @@ use procfs::process::{Process, all_processes};
 use rand::RngExt as _;
 use rand::distr::Alphanumeric;
 
-use crate::store::{Store, is_own};
+use crate::in_use;
+use crate::owner::is_own;
+use crate::store::Store;
 
 /// Beginnings of the names of temporary folders, behind which there are random characters.
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
@@ -32,11 +35,12 @@ fn new_name(folder: &Path, prefix: &str) -> PathBuf {
     folder.join(format!("{prefix}{random}"))
 }
 
-/// A new folder for an agent in the folder `temporary`, for this user alone.
-pub(crate) fn agent_folder(temporary: &Path) -> std::io::Result<PathBuf> {
+/// A new folder for an agent in the folder `temporary`, for this user alone, and what says that it is used.
+pub(crate) fn agent_folder(temporary: &Path) -> std::io::Result<(PathBuf, File)> {
     let folder = new_name(temporary, AGENT_PREFIX);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-    Ok(folder)
+    let used = in_use::hold(&folder)?;
+    Ok((folder, used))
 }
 
 /// Removes the folders of agents all of whose processes were killed at once.
@@ -55,14 +59,14 @@ pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
     found
 }
 
-/// Temporary folders of ours that nobody uses.
+/// Temporary folders of ours that nobody uses: nobody holds them, and no process that is seen has to do with them.
 fn unused(temporary: &[&Path]) -> Vec<PathBuf> {
     let entries = temporary.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let ours = entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
     let mut found: Vec<PathBuf> = ours.map(|entry| entry.path()).filter(|path| is_old(path)).collect();
     if !found.is_empty() {
         let users = users();
-        found.retain(|path| !users.iter().any(|user| user.uses(path)));
+        found.retain(|path| in_use::is_free(path) && !users.iter().any(|user| user.uses(path)));
     }
     found
 }

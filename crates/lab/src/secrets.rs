@@ -21,6 +21,8 @@ const TELLING: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE
 const TELLING_ENDS: [&str; 3] = ["KEY", "KEYS", "AUTH"];
 /// Last words in the names of those that tell where a secret is, not what it is.
 const PLACES: [&str; 4] = ["DIR", "FILE", "PATH", "SOCK"];
+/// Fields of HTTP that hold credentials, beside those with telling names (RFC 9110 §11.6.2 and §11.7.2, RFC 6265 §5.4).
+const FIELDS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 /// Parameters of URLs that hold a password (PostgreSQL documentation, 34.1.2).
 const PARAMETERS: [&str; 2] = ["password=", "sslpassword="];
 /// What stands in the place of a password.
@@ -72,6 +74,14 @@ impl Secrets {
         }
     }
 
+    /// Takes the credentials in fields of HTTP, given as names with values, for secrets from now on.
+    pub fn learn_fields<'f>(&self, fields: impl IntoIterator<Item = (&'f str, &'f str)>) {
+        let telling = fields
+            .into_iter()
+            .filter(|(name, _)| FIELDS.contains(&&*name.to_lowercase()) || is_telling(name));
+        self.learn(telling.flat_map(|(name, value)| credentials(value).map(|of| (of, name.to_owned()))));
+    }
+
     /// `text` without the secrets in it.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -106,6 +116,18 @@ pub(crate) fn is_telling(name: &str) -> bool {
     let is_place = words.last().is_some_and(|last| PLACES.contains(last));
     let ends = |word: &&str| TELLING_ENDS.iter().any(|end| word.ends_with(end));
     !is_place && (TELLING.iter().any(|part| name.contains(part)) || words.iter().any(ends))
+}
+
+/// The value of a field that holds credentials, those behind a scheme such as `Bearer`, and those of each cookie. What is put in their
+/// places when all are known is no secret.
+fn credentials(value: &str) -> impl Iterator<Item = String> {
+    let placeholder = |text: &str| text.contains("${");
+    let is_scheme = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let behind_scheme =
+        value.trim().split_once(' ').filter(|(word, _)| is_scheme(word)).map(|(_, token)| token);
+    let cookies = value.split(';').filter_map(|cookie| Some(cookie.split_once('=')?.1));
+    let all = std::iter::once(value).chain(behind_scheme).chain(cookies).map(str::trim);
+    all.filter(move |text| !placeholder(text)).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// A value of several lines, such as a private key, is met line by line in logs.
@@ -232,6 +254,26 @@ mod tests {
         let clone = known.clone();
         known.learn([("ghijkl".to_owned(), "session".to_owned()), ("1".to_owned(), "id".to_owned())]);
         assert_eq!(clone.hide("abcdef ghijkl 1"), "[hidden: A_TOKEN] [hidden: session] 1");
+    }
+
+    #[test]
+    fn the_credentials_of_fields_are_hidden_and_other_fields_are_not() {
+        let known = Secrets::default();
+        known.learn_fields([
+            ("Authorization", "Bearer eyJhbGciOi"),
+            ("x-api-key", "0123456789"),
+            ("Cookie", "theme=dark; session=abcdef0123"),
+            ("X-Session-Token", "${token}"),
+            ("Accept", "application/json"),
+        ]);
+        for (text, wanted) in [
+            ("-H Authorization: Bearer eyJhbGciOi", "-H Authorization: [hidden: Authorization]"),
+            ("got eyJhbGciOi, 0123456789", "got [hidden: Authorization], [hidden: x-api-key]"),
+            ("session=abcdef0123 of theme=dark", "session=[hidden: Cookie] of theme=dark"),
+            ("${token} application/json", "${token} application/json"),
+        ] {
+            assert_eq!(known.hide(text), wanted);
+        }
     }
 
     #[test]

@@ -4,8 +4,7 @@ mod before;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,11 +13,12 @@ use assay_model::record::{Entry, RECORD_SCHEMA, Record};
 use assay_verdict::Evidence;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 
 use crate::catalogue::hint_beside;
 use crate::error::LabError;
+use crate::in_use;
+use crate::owner::is_own;
 
 const RECORD_FILE: &str = "record.json";
 /// The command that lists them.
@@ -71,8 +71,8 @@ impl Store {
             let path = root.join(&id);
             match std::fs::create_dir(&path).and_then(|()| std::fs::create_dir(path.join("logs"))) {
                 Ok(()) => {
-                    let at_work = lock(&path, FlockOperation::NonBlockingLockShared)
-                        .map_err(|source| LabError::not_writable(&path, source))?;
+                    let at_work =
+                        in_use::hold(&path).map_err(|source| LabError::not_writable(&path, source))?;
                     return Ok(RunFolder { id, path, _at_work: Arc::new(at_work) });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -84,8 +84,9 @@ impl Store {
 
     /// What passed by in runs that are over, and was not removed because they were killed.
     pub fn leftovers(&self) -> Vec<PathBuf> {
-        let folders = std::fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_over = |folder: &PathBuf| lock(folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| is_run(&entry.file_name().to_string_lossy()));
+        let folders = folders.map(|entry| entry.path());
         let own = |folder: PathBuf| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             entries.filter(|entry| is_passing(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
@@ -93,7 +94,7 @@ impl Store {
         let with_logs =
             folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
         let is_own = |folder: &PathBuf| folder.symlink_metadata().is_ok_and(|found| is_own(&found));
-        with_logs.filter(is_own).filter(is_over).flat_map(own).collect()
+        with_logs.filter(is_own).filter(|folder| in_use::is_free(folder)).flat_map(own).collect()
     }
 
     /// Names of all runs, oldest first.
@@ -183,11 +184,12 @@ fn asked_in(record: &Path) -> Vec<(String, Conformance)> {
     asked.into_iter().filter_map(|one| Some((one.name, one.conformance?))).collect()
 }
 
-/// Opens a run's folder and locks it.
-fn lock(folder: &Path, how: FlockOperation) -> std::io::Result<File> {
-    let file = File::open(folder)?;
-    flock(&file, how)?;
-    Ok(file)
+/// Whether a folder may have been made by [`Store::create`]: others keep results in folders with `logs`, too.
+fn is_run(name: &str) -> bool {
+    let digits = |text: &str, number: usize| text.len() == number && text.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = name.splitn(3, '-');
+    let mut next = || parts.next().unwrap_or_default();
+    digits(next(), 8) && digits(next(), 6) && !next().is_empty()
 }
 
 /// Whether that is the name of something that is there only during a run.
@@ -306,17 +308,6 @@ pub fn histogram_log(evidence: &Evidence<'_>) -> String {
         }
     }
     log
-}
-
-/// Whether it belongs to this user. Root hands the folders of databases over to whoever runs them, but keeps their group,
-/// which nobody else could give them (chown(2)).
-pub(crate) fn is_own(found: &Metadata) -> bool {
-    is_own_of(rustix::process::getuid().as_raw(), found.uid(), found.gid())
-}
-
-fn is_own_of(me: u32, owner: u32, group: u32) -> bool {
-    const ROOT: u32 = 0;
-    owner == me || (me == ROOT && group == ROOT)
 }
 
 #[cfg(test)]
@@ -463,12 +454,5 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("Tag=a/hello/64/0,"), "{}", lines[0]);
         assert!(lines.iter().all(|line| line.split(',').nth(4).is_some_and(|h| h.starts_with("HIST"))));
-    }
-
-    #[test]
-    fn what_others_left_is_theirs_also_for_root() {
-        assert!(is_own_of(1000, 1000, 100) && is_own_of(0, 0, 0));
-        assert!(is_own_of(0, 65_534, 0), "handed over by root");
-        assert!(!is_own_of(0, 1000, 1000) && !is_own_of(1000, 0, 0) && !is_own_of(1000, 1001, 1000));
     }
 }

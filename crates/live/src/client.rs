@@ -15,6 +15,10 @@ use crate::gate::{Gate, Judgement};
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Bytes that are read at once.
 const PIECE: usize = 4 << 10;
+/// Pieces that are read in one turn, so that whoever sends without end holds up nobody else.
+const PIECES: usize = 4;
+/// Most bytes behind a request that are read, so that a body that nobody asked for does not break the answer off (RFC 9112 §9.6).
+const MOST_BEHIND: usize = 64 << 10;
 /// What news are sent with. An EventSource that lost its connection comes back after a second.
 const NEWS_FIELDS: [(&str, &str); 3] = [
     ("Content-Type", "text/event-stream"),
@@ -30,6 +34,8 @@ pub(crate) struct Client {
     stage: Stage,
     out: Vec<u8>,
     sent: usize,
+    /// Bytes that came behind its request.
+    behind: usize,
 }
 
 #[derive(Debug)]
@@ -45,7 +51,7 @@ enum Stage {
 impl Client {
     pub(crate) fn new(stream: TcpStream, now: Instant) -> Self {
         let stage = Stage::Asking { received: Vec::new(), until: now + REQUEST_TIME };
-        Self { stream, stage, out: Vec::new(), sent: 0 }
+        Self { stream, stage, out: Vec::new(), sent: 0, behind: 0 }
     }
 
     /// Reads and sends what can be without waiting; `false` when the connection is over.
@@ -79,9 +85,10 @@ impl Client {
         self.until().is_some_and(|until| now >= until)
     }
 
+    /// Reads a little of what there is; poll(2) tells again of the rest.
     fn read(&mut self, gate: &Gate, board: &Board) -> bool {
         let mut piece = [0; PIECE];
-        loop {
+        for _ in 0..PIECES {
             match self.stream.read(&mut piece) {
                 // Whoever has asked may still read.
                 Ok(0) => return matches!(self.stage, Stage::Answered),
@@ -91,11 +98,15 @@ impl Client {
                 Err(_) => return false,
             }
         }
+        self.behind <= MOST_BEHIND
     }
 
     /// What comes behind a request is not looked at.
     fn take(&mut self, piece: &[u8], gate: &Gate, board: &Board) {
-        let Stage::Asking { received, .. } = &mut self.stage else { return };
+        let Stage::Asking { received, .. } = &mut self.stage else {
+            self.behind += piece.len();
+            return;
+        };
         received.extend_from_slice(piece);
         match gate.judge(received) {
             Judgement::Incomplete => {}

@@ -204,3 +204,29 @@ fn a_port_that_is_taken_is_told_with_its_number() {
     let error = LivePage::begin(port).unwrap_err().to_string();
     assert!(error.contains(&format!("port {port}")) && error.contains("another port"), "{error}");
 }
+
+#[test]
+fn whoever_sends_without_end_holds_up_nobody_and_is_left() {
+    let page = serve(&FIRST);
+    let greedy: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = connect(&page);
+            stream.set_write_timeout(Some(PATIENCE)).unwrap();
+            let piece = vec![b'y'; 64 << 10];
+            std::thread::spawn(move || while stream.write_all(&piece).is_ok() {})
+        })
+        .collect();
+    let (done, over) = std::sync::mpsc::channel();
+    let hushing = std::thread::spawn(move || {
+        for _ in 0..20 {
+            page.hush();
+            page.speak();
+        }
+        done.send(()).unwrap();
+        page
+    });
+    over.recv_timeout(PATIENCE).expect("the page is hushed while others send");
+    let page = hushing.join().unwrap();
+    greedy.into_iter().for_each(|sender| sender.join().unwrap());
+    assert!(whole(asking(&page, "")).contains("<p>first</p>"), "it serves on");
+}

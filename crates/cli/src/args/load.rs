@@ -7,13 +7,14 @@ use assay_host::cpuset::CpuSet;
 use assay_model::experiment::ArrivalModel;
 use assay_model::load::Checking;
 use assay_model::units::Nanos;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser as _, ValueEnum};
 
 use super::socket::SocketArguments;
 use super::stack::StackArguments;
 use super::tls::TlsArguments;
-use super::{EngineName, Progress, RequestArguments, value};
+use super::{Arguments, Command, EngineName, Progress, RequestArguments, value};
 use crate::destination::Consent;
+use crate::failure::Failure;
 
 /// What stands behind the flags.
 const NOTES: &str = "Placeholders in the path, in header values and in bodies, new for each request:
@@ -216,6 +217,18 @@ impl ArrivalName {
         match self {
             Self::Poisson => ArrivalModel::Poisson,
             Self::Constant => ArrivalModel::Constant,
+        }
+    }
+}
+
+impl LoadArguments {
+    /// Those of the command line of somebody else, without the program's name.
+    pub(crate) fn of_words(words: &[String]) -> Result<Self, Failure> {
+        let line = std::iter::once("assay").chain(words.iter().map(String::as_str));
+        match Arguments::try_parse_from(line).map(|arguments| arguments.command) {
+            Ok(Command::Load(arguments)) => Ok(arguments),
+            Ok(_) => Err(Failure::usage("who leads is no `assay load`")),
+            Err(error) => Err(Failure::usage(error)),
         }
     }
 }

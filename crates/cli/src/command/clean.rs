@@ -36,7 +36,8 @@ fn databases(arguments: &CleanArguments) -> Result<bool, Failure> {
     let failed = |error: DatabaseError| Failure::Machine(error.to_string());
     let found = database::marked(&server).map_err(failed)?;
     for Marked { name, run, is_used } in &found {
-        let of = format!("the database {name} of the run {run}");
+        // Whoever may make databases there can write what is told of them.
+        let of = foreign::line(&format!("the database {name} of the run {run}"));
         if *is_used {
             output::result(&format!("left {of}: somebody is connected to it\n"));
         } else if arguments.dry_run {

@@ -7,9 +7,9 @@ use assay_model::check::CheckOutcome;
 use assay_model::load::LoadReport;
 use assay_model::rule::Rule;
 use predicates::str::contains;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 
-use crate::support::{Lab, Running, Slurm, Stranger, eventually, listing};
+use crate::support::{Lab, Running, Slurm, Stranger, eventually, listing, process_on};
 
 /// Two namespaces with a cable between them: the hosts `box1` and `box2`, in the file `lab.toml`. The clock of `box2` is ten seconds
 /// ahead. Neither end is an address of the lab's own host.
@@ -66,6 +66,11 @@ fn arguments<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// A load of ten minutes from two hosts that are this one, and what says that it is under way.
 fn going_on(lab: &Lab, stranger: &Stranger) -> Running {
+    going_on_with(lab, stranger, &[])
+}
+
+/// [`going_on`] with further arguments.
+fn going_on_with(lab: &Lab, stranger: &Stranger, more: &[&str]) -> Running {
     let host = |name: &str| {
         format!(
             "[[host]]\nname = \"{name}\"\ntransport = \"command\"\nroles = [\"generator\"]\ncommand = [\"env\", \"ON={name}\"]\n"
@@ -74,33 +79,9 @@ fn going_on(lab: &Lab, stranger: &Stranger) -> Running {
     lab.write("lab.toml", &(host("box1") + &host("box2")));
     let url = format!("http://127.0.0.1:{}/", stranger.port);
     // A gentle load, which leaves the CPUs to other tests.
-    let load = Running::start(lab.command(&arguments(&url, &["-d", "10m", "-r", "200"])));
+    let load = Running::start(lab.command(&arguments(&url, &[&["-d", "10m", "-r", "200"], more].concat())));
     eventually("they drive the server", || stranger.answered() > 20);
     load
-}
-
-/// The process on a host whose command line has these words, and not one that supervises it.
-fn process_on(lab: &Lab, host: &str, words: &str) -> Pid {
-    let processes = lab.processes();
-    let own = processes.iter().filter(|line| line.contains(words) && !line.contains(" supervise "));
-    let pids = own.filter_map(|line| line.split(':').next()?.parse::<i32>().ok());
-    let is_there = |pid: &i32| line_of(*pid).iter().any(|pid| has_variable(*pid, &format!("ON={host}")));
-    let found = pids.into_iter().find(is_there);
-    Pid::from_raw(found.unwrap_or_else(|| panic!("no {words} on {host} among {processes:?}"))).expect("a pid")
-}
-
-/// A process and all from which it descends.
-fn line_of(pid: i32) -> Vec<i32> {
-    let parent = |pid: &i32| {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        text.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 1)
-    };
-    std::iter::successors(Some(pid), parent).collect()
-}
-
-fn has_variable(pid: i32, wanted: &str) -> bool {
-    let text = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    text.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
 }
 
 fn outcome(report: &LoadReport) -> CheckOutcome {
@@ -142,6 +123,19 @@ fn a_generator_that_is_killed_on_its_host_is_lost_by_name() {
     let lost: Vec<_> = report.generators.iter().map(|share| (&*share.name, share.lost.as_deref())).collect();
     assert_eq!(lost, [("box1", None), ("box2", Some("it ended with signal 9 (SIGKILL)"))]);
     assert!(report.books.balance() && report.books.ok > 0 && report.books.ok as usize <= stranger.answered());
+}
+
+#[test]
+fn what_is_asked_is_not_in_the_arguments_of_processes_on_other_hosts() {
+    let (lab, stranger) = (Lab::new(), Stranger::new());
+    let mut load = going_on_with(&lab, &stranger, &["-H", "Authorization: Bearer tok-0123456789"]);
+    let with_token: Vec<String> =
+        lab.processes().into_iter().filter(|line| line.contains("tok-0123456789")).collect();
+    assert!(with_token.len() == 1, "only the user's own command: {with_token:?}");
+    load.signal(Signal::INT);
+    let (_, out) = load.end();
+    let report: LoadReport = serde_json::from_str(&out).expect("a report");
+    assert!(report.books.ok > 20 && report.books.failed() == 0, "{report:?}");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use assay_model::lab::{LAB_SCHEMA, LabReport};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
-use crate::support::{Lab, Running, Sshd, eventually, listing, stdout, windows};
+use crate::support::{Lab, Running, Sshd, eventually, listing, process_on, stdout, windows};
 
 /// What an agent is started by in a network namespace of its own, whose loopback is up.
 const APART: &str =
@@ -370,4 +370,36 @@ fn what_cannot_be_on_another_host_is_refused_before_anything_starts() {
         ("name = \"here\"\ntransport = \"local\"\nroles = [\"server\"]", "roles = [\"generator\"]");
     lab.write("lab.toml", &format!("{box1}{away}\n[[host]]\n{here}\n"));
     assert!(refused(&[], 2).contains("here has no address for the load"));
+}
+
+#[test]
+fn a_host_of_servers_that_is_lost_has_no_more_turns() {
+    let lab = Lab::new();
+    let host = |name: &str| {
+        format!(
+            "[[host]]\nname = \"{name}\"\ntransport = \"command\"\ncommand = [\"env\", \"ON={name}\"]\nroles = [\"server\"]\n\
+             address = \"127.0.0.1\"\ncpus = \"0\"\n"
+        )
+    };
+    lab.write("lab.toml", &(host("left") + &host("right")));
+    lab.good("one");
+    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 200ms --rounds 6";
+    let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
+    run.wait_for("round 2 of 6");
+    kill_process(process_on(&lab, "left", "assay agent"), Signal::KILL).expect("killed");
+    run.end();
+    let record = lab.record();
+    let served: Vec<&str> = record.rounds.iter().filter_map(|round| round.server_host.as_deref()).collect();
+    // The third round may have begun on the left.
+    assert_eq!((served.len(), &served[..2], &served[3..]), (6, &["left", "right"][..], &["right"; 3][..]));
+    for round in [0, 1, 3, 4, 5].map(|number| &record.rounds[number]) {
+        let windows: Vec<_> = round.runs.iter().flat_map(|run| &run.cells).collect();
+        assert!(
+            windows.iter().all(|window| window.load.window.ok > 0) && !windows.is_empty(),
+            "{}",
+            run.said
+        );
+    }
+    eventually("nobody is left", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
 }

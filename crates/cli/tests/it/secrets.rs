@@ -141,3 +141,21 @@ fn a_record_has_the_mode_that_the_umask_leaves() {
         std::fs::remove_dir_all(folder).expect("removed");
     }
 }
+
+#[test]
+fn credentials_in_fields_are_sent_and_not_repeated() {
+    // Of this the environment has nothing.
+    const KEY: &str = "key-fedcba9876543210";
+    let lab = Lab::new();
+    let own = "\"$ASSAY\" serve --address $ADDRESS --port $PORT --cpus $CPUS";
+    let field = format!("Authorization: Bearer {KEY}");
+    let (told, _) = self::told(&lab, &["--cmd", own, "-H", &field, "--rounds", "1"]);
+    assert!(told.contains("[hidden: Authorization]") && !told.contains(KEY), "{told}");
+    let workload = format!(
+        "name = \"own\"\nabout = \"with a key\"\n[[request]]\npath = \"/\"\nheaders = [[\"X-Api-Key\", \"{KEY}\"]]\n\
+         [request.expect]\nstatus = 200\n"
+    );
+    lab.write("own.toml", &workload);
+    let (told, _) = self::told(&lab, &["--cmd", own, "-w", "./own.toml", "--rounds", "1"]);
+    assert!(told.contains("[hidden: X-Api-Key]") && !told.contains(KEY), "{told}");
+}

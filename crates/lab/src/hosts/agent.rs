@@ -25,6 +25,7 @@ use super::parcels::{Contents, inner};
 use super::voice::Voice;
 use crate::contender::port;
 use crate::database::Programs;
+use crate::secrets::Secrets;
 use crate::supervisor::keeping;
 
 /// How often jobs are looked at while there are any.
@@ -71,7 +72,7 @@ pub enum AgentPart {
 fn outer() -> io::Result<()> {
     let keeping = keeping::begin()?;
     crate::clean::remove_abandoned_agents(&std::env::temp_dir());
-    let work = crate::clean::agent_folder(&std::env::temp_dir())?;
+    let (work, _used) = crate::clean::agent_folder(&std::env::temp_dir())?;
     let mut agent = Command::new("/proc/self/exe");
     agent.arg0("assay").args(["agent", "--parent"]).arg(std::process::id().to_string());
     agent.arg("--work").arg(&work);
@@ -142,7 +143,7 @@ impl Agent {
             voice,
             work: work.to_owned(),
             contents: Contents::new(work.join("contents")),
-            jobs: Jobs::default(),
+            jobs: Jobs::new(Secrets::of(std::env::vars_os())),
             stopping: Vec::new(),
             asked: Instant::now(),
             lease: None,

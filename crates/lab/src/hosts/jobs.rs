@@ -1,5 +1,6 @@
 //! The jobs of an agent: commands under supervisors, each with a number that the lab has chosen.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,6 +23,7 @@ use super::message::{Looking, Observed, Start};
 use super::speech::Pipes;
 use super::voice::Voice;
 use crate::contender::{Inherited, Purpose};
+use crate::secrets::Secrets;
 use crate::supervisor::{Ended, Supervised, SupervisorOptions};
 
 /// Our own program, whatever its path leads to by now.
@@ -31,6 +33,8 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: BTreeMap<u64, Job>,
+    /// Those of this host's environment, which jobs may have and print.
+    secrets: Secrets,
 }
 
 #[derive(Debug)]
@@ -71,6 +75,11 @@ impl Stopping {
 }
 
 impl Jobs {
+    /// None yet, on a host with these secrets.
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self { jobs: BTreeMap::new(), secrets }
+    }
+
     /// Whether there is none whose end is still to be told.
     pub(super) fn is_idle(&self) -> bool {
         self.jobs.values().all(|job| job.is_over || job.supervised.is_none())
@@ -214,7 +223,7 @@ impl Jobs {
         Ok((part.to_vec(), part.len() == rest.len()))
     }
 
-    /// The end of a job's log, as much as a body holds.
+    /// The end of a job's log, as much as a body holds, without secrets of this host.
     pub(super) fn log(&self, job: u64) -> Result<Vec<u8>, String> {
         let path = &self.jobs.get(&job).ok_or_else(|| unknown(job))?.log;
         let read = || {
@@ -225,7 +234,21 @@ impl Jobs {
             file.take(MAX_BODY as u64).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        read().map_err(|error: std::io::Error| format!("cannot read {}: {error}", path.display()))
+        let bytes =
+            read().map_err(|error: std::io::Error| format!("cannot read {}: {error}", path.display()))?;
+        Ok(self.without_secrets(bytes))
+    }
+
+    fn without_secrets(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let text = String::from_utf8_lossy(&bytes);
+        match self.secrets.hide(&text) {
+            Cow::Borrowed(_) => bytes,
+            Cow::Owned(hidden) => {
+                // What stands in a secret's place may be longer.
+                let hidden = hidden.into_bytes();
+                hidden[hidden.len().saturating_sub(MAX_BODY)..].to_vec()
+            }
+        }
     }
 
     /// Takes a job out, to be ended; one that is not there has ended.
@@ -245,4 +268,17 @@ impl Jobs {
 
 fn unknown(job: u64) -> String {
     format!("there is no job {job}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_leaves_its_host_without_the_secrets_of_it() {
+        let jobs = Jobs::new(Secrets::of([("DB_PASSWORD".into(), "correct horse".into())]));
+        let hidden = jobs.without_secrets(b"it is \"correct horse\"\n".to_vec());
+        assert_eq!(hidden, b"it is \"[hidden: DB_PASSWORD]\"\n");
+        assert_eq!(jobs.without_secrets(vec![0xff, b'a']), [0xff, b'a'], "what holds none stays as it is");
+    }
 }

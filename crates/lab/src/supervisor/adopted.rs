@@ -17,6 +17,7 @@ use rand::distr::Alphanumeric;
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::ending::{end_members, send};
+use super::scratch;
 
 /// The variable that all descendants of a command have.
 const VARIABLE: &str = "ASSAY_KEPT";
@@ -47,7 +48,7 @@ impl Traces {
 
 /// Ends all that has the mark below this process, or is in the group, and removes what it left.
 pub(super) fn end(traces: &Traces) {
-    let Traces { mark, group, scratch } = traces;
+    let Traces { mark, group, scratch: folders } = traces;
     let deadline = Instant::now() + PATIENCE;
     let mut adopted = Vec::new();
     loop {
@@ -64,7 +65,7 @@ pub(super) fn end(traces: &Traces) {
     }
     end_members(group);
     group.remove();
-    scratch.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
+    folders.iter().for_each(|folder| scratch::remove(folder));
 }
 
 /// Everything below this process with that variable, and all below it.

@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::SupervisorOptions;
+use super::{SupervisorOptions, scratch};
 
 /// How often to look again while descendants end.
 const END_POLL: Duration = Duration::from_millis(10);
@@ -137,9 +137,7 @@ pub(super) fn end_members(group: &Group) {
 
 /// Removes what the supervisor made. Twice does no harm: whoever survives does it.
 pub(super) fn clear_up(options: &SupervisorOptions) {
-    for folder in &options.scratch {
-        let _ = std::fs::remove_dir_all(folder);
-    }
+    options.scratch.iter().for_each(|folder| scratch::remove(folder));
     Group::at(options.group.clone()).remove();
 }
 

@@ -28,6 +28,7 @@ mod last_words;
 mod launch;
 mod log;
 mod options;
+mod scratch;
 mod supervise;
 mod watch;
 

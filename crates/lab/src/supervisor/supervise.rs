@@ -1,10 +1,8 @@
 //! The supervisor proper: starts the command, tells what happens to it, and ends all that is left of it.
 
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
@@ -19,7 +17,7 @@ use rustix::process::{Pid, Signal};
 
 use super::ending::{self, Wake};
 use super::options::Part;
-use super::{Ended, SupervisorError, SupervisorEvent, SupervisorOptions, log, own_program, tell};
+use super::{Ended, SupervisorError, SupervisorEvent, SupervisorOptions, log, own_program, scratch, tell};
 
 /// Starts the command of `options`, tells `events`, and returns when nothing of it is left.
 pub(super) fn supervise(options: &SupervisorOptions, events: &mut dyn Write) -> Result<(), SupervisorError> {
@@ -35,7 +33,10 @@ pub(super) fn supervise(options: &SupervisorOptions, events: &mut dyn Write) -> 
     // Behind the namespaces: new capabilities clear it (prctl(2)).
     ending::end_with_parent(options.parent, Signal::TERM)?;
     thread::spawn(move || obey(std::io::stdin(), &wake));
-    let result = match start(options) {
+    // In use until all is over.
+    let scratch: Result<Vec<_>, String> =
+        options.scratch.iter().map(|folder| scratch::take(folder)).collect();
+    let result = match scratch.as_ref().map_err(Clone::clone).and_then(|_| start(options)) {
         Ok((pid, pump)) => {
             let pid_number = pid.as_raw_nonzero().get().unsigned_abs();
             let told =
@@ -68,7 +69,6 @@ type Pump = thread::JoinHandle<()>;
 
 /// Starts the launcher, which becomes the command.
 fn start(options: &SupervisorOptions) -> Result<(Pid, Pump), String> {
-    options.scratch.iter().try_for_each(|folder| make(folder))?;
     let log = assay_file::begin(&options.log).map_err(|error| format!("the log: {error}"))?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("no pipe for the log: {error}"))?;
     let stderr = writer.try_clone().map_err(|error| format!("no pipe for the log: {error}"))?;
@@ -102,16 +102,6 @@ fn pump(from: std::io::PipeReader, log: std::fs::File, options: &SupervisorOptio
         let _ = cpus.map(|cpus| pin_current_thread(&cpus));
         log::pump(from, log, limit);
     })
-}
-
-/// Makes a folder for this user alone, unless it is there.
-fn make(folder: &Path) -> Result<(), String> {
-    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(format!("no scratch folder {}: {error}; make room there, or set TMPDIR", folder.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Waits until the command ends or an order comes; returns how long its descendants may take to end.

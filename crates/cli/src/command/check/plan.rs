@@ -16,7 +16,7 @@ use crate::args::{CheckArguments, HttpName, RequestArguments};
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
-use crate::secrets::secrets;
+use crate::secrets::{learn_those_of, secrets};
 
 pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     let catalogue = catalogue(arguments)?;
@@ -24,6 +24,7 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     check_tls(&subjects, arguments)?;
     let asked = |subject: Subject| {
         let workloads = workloads(&catalogue, &subject, arguments)?;
+        learn_those_of(&workloads);
         let client = client(&subject, arguments)?;
         let http2 = is_http2(&subject, arguments)?;
         Ok(Asked { subject, workloads, client, http2 })

@@ -32,7 +32,7 @@ use server::{Server, Watch};
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     if arguments.participant {
-        return fleet::participant::run(&arguments);
+        return fleet::participant::run();
     }
     let target = plan::target(&arguments)?;
     // Whoever names the generator's CPUs or hosts has placed both, as the lab does.

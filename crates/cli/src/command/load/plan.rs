@@ -22,6 +22,7 @@ use crate::args::{EngineName, HttpName, LoadArguments, Places, value};
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
+use crate::secrets::learn_those_of;
 
 /// Whom the load is for.
 pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
@@ -41,6 +42,7 @@ pub(super) fn build(
         arguments.consent.to_address(&url.host, target)?;
     }
     let workload = workload_of(arguments, &url)?;
+    learn_those_of([&workload]);
     let cpus = cpus(arguments, server)?;
     with_engine(arguments, with_workload(arguments, target, workload, cpus, None)?)
 }

@@ -31,7 +31,7 @@ use crate::embedded;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::clock;
-use crate::secrets::secrets;
+use crate::secrets::{learn_those_of, secrets};
 
 /// What runs when nothing is asked for.
 const DEFAULT_EXPERIMENT: &str = "showdown";
@@ -84,12 +84,8 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     let tools = tools(&catalogue)?;
     let tools = Tools { preload: preload(arguments, &experiment, &tools.assay)?, ..tools };
     let catalogue = Catalogue { workloads, ..catalogue };
-    let mut workloads = catalogue.workloads_of(&mut experiment)?;
+    let workloads = asked(catalogue.workloads_of(&mut experiment)?, before);
     check_streams(&experiment, arguments)?;
-    if let Some(command) = before {
-        let typed = || (Some(command.to_owned()), PathBuf::new());
-        workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
-    }
     let hosts = hosts::hosts(arguments)?;
     let (isolation, database, upstream) = places(arguments, &catalogue, &subjects, &workloads, &hosts)?;
     let plan = RunPlan {
@@ -185,6 +181,16 @@ fn of_catalogue(experiment: &Experiment, full: bool) -> Result<Experiment, Failu
 fn ad_hoc(workload: &str) -> Experiment {
     let measures = vec![Measure::capacity(workload, vec![DEFAULT_CONNECTIONS])];
     Experiment { rounds: MOST_ROUNDS, until_settled: true, ..Experiment::new("run", measures) }
+}
+
+/// The workloads as they are asked: each behind the command that was typed, if one was. What they send of credentials is not repeated.
+fn asked(mut workloads: Vec<Workload>, before: Option<&str>) -> Vec<Workload> {
+    if let Some(command) = before {
+        let typed = || (Some(command.to_owned()), PathBuf::new());
+        workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
+    }
+    learn_those_of(&workloads);
+    workloads
 }
 
 /// The names of the workloads asked for; those that are files of the user's own join the others.

@@ -17,7 +17,7 @@ use assay_model::usage::Usage;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-pub(crate) use running::{Running, Stranger};
+pub(crate) use running::{Running, Stranger, process_on};
 pub(crate) use slurm::Slurm;
 pub(crate) use sshd::Sshd;
 pub(crate) use star::Star;

@@ -158,3 +158,28 @@ pub(crate) fn processes_with(mark: &str) -> Vec<String> {
     }
     found
 }
+
+/// The process on a host whose command line has these words, and not one that supervises it. The transport to the host sets ON to its
+/// name.
+pub(crate) fn process_on(lab: &super::Lab, host: &str, words: &str) -> Pid {
+    let processes = lab.processes();
+    let own = processes.iter().filter(|line| line.contains(words) && !line.contains(" supervise "));
+    let pids = own.filter_map(|line| line.split(':').next()?.parse::<i32>().ok());
+    let is_there = |pid: &i32| line_of(*pid).iter().any(|pid| has_variable(*pid, &format!("ON={host}")));
+    let found = pids.into_iter().find(is_there);
+    Pid::from_raw(found.unwrap_or_else(|| panic!("no {words} on {host} among {processes:?}"))).expect("a pid")
+}
+
+/// A process and all from which it descends.
+fn line_of(pid: i32) -> Vec<i32> {
+    let parent = |pid: &i32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        text.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 1)
+    };
+    std::iter::successors(Some(pid), parent).collect()
+}
+
+fn has_variable(pid: i32, wanted: &str) -> bool {
+    let text = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    text.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+}

@@ -1,5 +1,6 @@
 //! One generator on another host: what it is told and says passes through the agent there.
 
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
@@ -11,6 +12,7 @@ use assay_lab::{Exit, LabError};
 use assay_model::lab::LabHost;
 
 use super::heard::{Heard, Report};
+use super::participant::PARTICIPANT;
 use crate::failure::Failure;
 use crate::output;
 
@@ -40,10 +42,9 @@ impl Apart {
         (self.0.name().to_owned(), self.0.cpus().iter().collect())
     }
 
-    /// Starts it as generator `number` with the arguments of this command; what is heard of it goes to `told`.
+    /// Starts it as generator `number`; what is heard of it goes to `told`.
     pub(super) fn start(&self, number: usize, told: Sender<Report>) -> Result<(), Failure> {
-        let mut arguments = std::env::args_os().skip(1);
-        let command = arguments.next().into_iter().chain(["--participant".into()]).chain(arguments);
+        let command = PARTICIPANT.map(OsString::from);
         let mut lines = Lines::default();
         let listener = move |words: Option<&[u8]>| {
             let at = clock::now();

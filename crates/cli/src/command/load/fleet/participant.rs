@@ -18,10 +18,13 @@ use crate::command::load::plan;
 use crate::failure::Failure;
 use crate::output;
 
+/// The arguments with which this program is a generator that somebody else leads; what it does is all told.
+pub(super) const PARTICIPANT: [&str; 3] = ["load", "--participant", "-"];
+
 /// Takes part to the end of the load, or until nobody leads it any more.
-pub(in crate::command::load) fn run(arguments: &LoadArguments) -> Result<Exit, Failure> {
+pub(in crate::command::load) fn run() -> Result<Exit, Failure> {
     let Some(part) = await_part() else { return Ok(Exit::Interrupted) };
-    let measured = part.and_then(|part| measure(arguments, part));
+    let measured = part.and_then(measure);
     if let Err(failure) = &measured {
         say(&Said::Failed { exit: failure.exit().code(), reason: failure.to_string() });
         return Ok(failure.exit());
@@ -29,8 +32,9 @@ pub(in crate::command::load) fn run(arguments: &LoadArguments) -> Result<Exit, F
     Ok(Exit::Ok)
 }
 
-fn measure(arguments: &LoadArguments, part: Part) -> Result<(), Failure> {
-    let plan = plan::of_part(arguments, part)?;
+fn measure(part: Part) -> Result<(), Failure> {
+    let arguments = LoadArguments::of_words(&part.arguments)?;
+    let plan = plan::of_part(&arguments, part)?;
     let stop = Arc::new(AtomicBool::new(false));
     let (order, orders) = channel();
     let listening = Arc::clone(&stop);

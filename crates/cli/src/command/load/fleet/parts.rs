@@ -6,6 +6,7 @@ use assay_host::cpuset::CpuSet;
 use assay_load::{LoadPlan, Span};
 use assay_model::workload::Workload;
 
+use crate::command::run;
 use crate::failure::Failure;
 
 /// What a generator is called, and its part.
@@ -60,6 +61,7 @@ fn parts(plan: &LoadPlan, places: Vec<(String, Vec<u32>)>) -> Result<Vec<(String
         }
         let part = Part {
             schema: FLEET_SCHEMA.to_owned(),
+            arguments: run::own_command().split_off(1),
             target: plan.target,
             cpus: own.cpus.iter().copied().collect::<CpuSet>().to_string(),
             sources: Vec::new(),

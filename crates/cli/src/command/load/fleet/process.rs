@@ -11,6 +11,7 @@ use assay_engine::clock;
 use assay_fleet::line::{self, MAX_LINE_BYTES, Order};
 
 use super::heard::{Heard, Report};
+use super::participant::PARTICIPANT;
 
 /// How long one that has reported may take to end.
 const ENDING: Duration = Duration::from_secs(5);
@@ -25,12 +26,11 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts generator `number` with the arguments of this command; what is heard of it goes to `told`. It is in a process group of its
-    /// own, so that only we are meant by a Ctrl-C.
+    /// Starts generator `number`; what is heard of it goes to `told`. It is in a process group of its own, so that only we are meant by a
+    /// Ctrl-C.
     pub(super) fn start(number: usize, told: Sender<Report>) -> io::Result<Self> {
-        let mut arguments = std::env::args_os().skip(1);
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(arguments.next()).arg("--participant").args(arguments).process_group(0);
+        command.args(PARTICIPANT).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         if let Some(said) = child.stdout.take() {
