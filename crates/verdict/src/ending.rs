@@ -62,23 +62,18 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let for_good = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
     let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
     let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
-    let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
-    let wrong = standings()
-        .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && check.is_void()));
-    let redlines = || verdict.redlines.iter().flat_map(|cell| &cell.standings);
-    let nobody = standings().next().is_none();
+    let wrong = objections(verdict).any(|check| check.rule == Rule::Errors && check.is_void());
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
     let own = record.contenders.iter().filter(|entry| entry.identity.origin == Origin::Command);
     let own_is_missing = own.filter(|entry| entry.control_of.is_none()).any(|entry| entry.not_run.is_some());
     if stages.contains(&Stage::Answer) || wrong {
         Ending::WrongAnswer
-    } else if nobody || own_is_missing || stages.iter().any(|stage| *stage != Stage::Needs) {
-        Ending::ContenderFailed
-    } else if strict
-        && (verdict.trust.iter().any(Check::is_void)
-            || standings().any(|s| s.checks.iter().any(Check::is_void))
-            || redlines().any(|standing| !standing.is_settled()))
+    } else if is_nobody_measured(record)
+        || own_is_missing
+        || stages.iter().any(|stage| *stage != Stage::Needs)
     {
+        Ending::ContenderFailed
+    } else if strict && is_anything_void(verdict) {
         Ending::Void
     } else if is_out_of_reach(&verdict.redlines) {
         Ending::OutOfReach
@@ -87,6 +82,29 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     } else {
         Ending::Fine
     }
+}
+
+/// Whether no server was under load in any cell, be it at capacity, at a rate or in search of one.
+fn is_nobody_measured(record: &Record) -> bool {
+    record.rounds.iter().flat_map(|round| &round.runs).all(|run| run.cells.is_empty())
+}
+
+/// What speaks against contenders, at capacity and at rates.
+fn objections(verdict: &Verdict) -> impl Iterator<Item = &Check> {
+    let capacity = verdict.cells.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
+    capacity.chain(verdict.latency.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks))
+}
+
+/// Whether the run or a number of it is void, a number is withheld, or a redline is not confirmed.
+fn is_anything_void(verdict: &Verdict) -> bool {
+    let capacity = verdict.cells.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
+    let rates = verdict.latency.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
+    let in_time = verdict.answered.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
+    let added = verdict.added_latency.iter().map(|of| &of.withheld);
+    let mut redlines = verdict.redlines.iter().flat_map(|cell| &cell.standings);
+    verdict.trust.iter().chain(objections(verdict)).any(Check::is_void)
+        || capacity.chain(rates).chain(in_time).chain(added).any(Option::is_some)
+        || redlines.any(|standing| !standing.is_settled())
 }
 
 /// Whether nobody keeps some objective at any rate. One who does makes it a result like others.
@@ -110,6 +128,9 @@ mod tests {
     use assay_model::check::CheckOutcome;
     use assay_model::evidence::{Evidence, ServerEnded};
     use assay_model::experiment::Cell;
+    use assay_model::load::Arrival;
+    use assay_model::offered::Offered;
+    use assay_model::record::{Measurement, Run};
 
     fn standing(end: RedlineEnd) -> RedlineStanding {
         RedlineStanding {
@@ -152,6 +173,71 @@ mod tests {
         assert_eq!(ended(RedlineEnd::Unfinished, Some(12.0), false), Ending::Fine);
         assert_eq!(ended(RedlineEnd::Unfinished, Some(12.0), true), Ending::Void, "not confirmed");
         assert_eq!(ended(RedlineEnd::BelowLowest, None, false), Ending::OutOfReach);
+    }
+
+    /// Two rounds of `a` in `cell` alone.
+    fn alone_in(cell: &Cell) -> Record {
+        let mut record = testing::record(&[("a", &[1000.0, 1000.0])]);
+        record.experiment.measures[0].rates = vec![cell.offered];
+        for window in windows(&mut record) {
+            window.cell = cell.clone();
+            if cell.offered.is_rate() {
+                window.load.arrival = Arrival::Poisson { per_second: 1000.0 };
+            }
+        }
+        record
+    }
+
+    fn windows(record: &mut Record) -> impl Iterator<Item = &mut Measurement> {
+        record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells)
+    }
+
+    fn in_cell(offered: &str) -> Cell {
+        Cell { offered: offered.parse().expect("load"), ..Cell::closed("hello", 64) }
+    }
+
+    fn ended(record: &Record, strict: bool) -> Ending {
+        ending(record, &testing::judged(record), strict)
+    }
+
+    #[test]
+    fn a_run_without_a_capacity_ends_as_asked() {
+        let of_requests = Cell { offered: Offered::Requests(1000), ..Cell::closed("hello", 64) };
+        for cell in [Cell::closed("hello", 64), in_cell("5k/s"), of_requests] {
+            let mut record = alone_in(&cell);
+            assert_eq!(ended(&record, true), Ending::Fine, "{cell}");
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.cells.clear());
+            assert_eq!(ended(&record, false), Ending::ContenderFailed, "{cell}");
+        }
+    }
+
+    #[test]
+    fn what_is_withheld_is_void_at_any_load() {
+        for cell in [Cell::closed("hello", 64), in_cell("5k/s")] {
+            let mut record = alone_in(&cell);
+            record.contenders.push(testing::record(&[("b", &[])]).contenders.remove(0));
+            let quiet: Vec<Run> = record.rounds.iter().map(|round| round.runs[0].clone()).collect();
+            for (round, run) in record.rounds.iter_mut().zip(quiet) {
+                round.runs.push(Run { contender: "b".to_owned(), ..run });
+            }
+            assert_eq!(ended(&record, true), Ending::Fine, "{cell}");
+            // Others were at work in all windows of one of two, so that the whole run is not void.
+            for run in record.rounds.iter_mut().map(|round| &mut round.runs[0]) {
+                run.cells[0].machine.steal_share = 0.5;
+            }
+            assert_eq!((ended(&record, false), ended(&record, true)), (Ending::Fine, Ending::Void), "{cell}");
+        }
+    }
+
+    #[test]
+    fn wrong_answers_are_that_at_any_load() {
+        for cell in [Cell::closed("hello", 64), in_cell("5k/s")] {
+            let mut record = alone_in(&cell);
+            for window in windows(&mut record) {
+                window.load.books.errors.insert(ErrorClass::WrongBody, 100);
+            }
+            assert_eq!(ended(&record, false), Ending::WrongAnswer, "{cell}");
+        }
     }
 
     #[test]

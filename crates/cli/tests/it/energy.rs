@@ -73,7 +73,7 @@ fn what_the_counters_show_is_told_for_each_answer() {
         return skip("root", stderr(&ended));
     }
     // As it was before it was wrapped.
-    let told = stdout(&ended).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = stdout(&ended.code(0)).split_whitespace().collect::<Vec<_>>().join(" ");
     // Whether windows count on a machine that is busy with other tests is another matter.
     let verdict = assay_verdict::judge(&lab.record()).expect("a verdict");
     let counts = verdict.why.iter().flat_map(|why| &why.spendings).any(|of| of.energy.is_some());
