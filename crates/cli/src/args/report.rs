@@ -44,7 +44,7 @@ pub(crate) struct ExportArguments {
     /// The number of connections that is drawn (svg) [default: the first that was measured]
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
-    /// Count void numbers as failures (junit)
+    /// Count void and withheld numbers as failures (junit)
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

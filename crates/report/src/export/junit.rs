@@ -1,18 +1,21 @@
 //! A run as continuous integration servers show tests: a suite for each cell, a case for each contender.
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record, Stage};
 use assay_model::rule::Rule;
-use assay_model::verdict::{LatencyVerdict, RedlineVerdict, Standing, Verdict};
+use assay_model::verdict::{
+    AddedLatency, AddedQuantile, AnsweredVerdict, LatencyVerdict, RedlineVerdict, Standing, Verdict,
+};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::foreign::line;
 use crate::{ReportError, format, notes, words};
 
 /// A contender fails where it answered wrongly, did not build, did not start or died, and, if `strict`, where a number is
-/// void; it is skipped where something it needs is missing or where its number is withheld. The figures are in the case's
-/// output.
+/// void or withheld or a redline not confirmed; it is skipped where something it needs is missing or, if not `strict`, where its number
+/// is withheld. The figures are in the case's output.
 ///
 /// # Errors
 /// [`ReportError::Junit`] when it cannot be written.
@@ -29,11 +32,13 @@ pub fn junit(record: &Record, verdict: &Verdict, strict: bool) -> Result<String,
         report.add_test_suite(suite(record, &cell.cell, of));
     }
     for cell in &verdict.latency {
-        report.add_test_suite(suite(record, &cell.cell, |entry| of_latency(record, entry, cell)));
+        report.add_test_suite(suite(record, &cell.cell, |entry| of_latency(record, entry, cell, strict)));
     }
     for cell in &verdict.redlines {
-        report.add_test_suite(suite(record, &cell.cell, |entry| of_redline(record, entry, cell)));
+        report.add_test_suite(suite(record, &cell.cell, |entry| of_redline(record, entry, cell, strict)));
     }
+    report.add_test_suites(verdict.answered.iter().map(|cell| answered(cell, strict)));
+    report.add_test_suites(verdict.added_latency.iter().map(|of| added(of, strict)));
     Ok(report.to_string()?)
 }
 
@@ -61,39 +66,79 @@ fn of_check(check: &Check, strict: bool) -> TestCase {
 
 fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, strict: bool) -> TestCase {
     let Some(standing) = standing else { return unmeasured(record, entry) };
-    let wrong = standing
-        .checks
-        .iter()
-        .find(|check| check.rule == Rule::Errors && check.outcome == CheckOutcome::Void);
-    let void = standing.checks.iter().find(|check| check.outcome == CheckOutcome::Void);
-    let status = match (wrong, void, &standing.withheld) {
-        (Some(check), ..) => failure("wrong answer", &words::evidence(check)),
-        (_, Some(check), _) if strict => failure("void", &words::evidence(check)),
-        (.., Some(reason)) => skipped(&format!("withheld: {}", words::withheld(reason))),
-        _ => match broken_off(record, entry) {
-            Some(why) => of_not_run(why),
-            None => TestCaseStatus::success(),
-        },
-    };
+    let status = of_measured(record, entry, &standing.checks, standing.withheld.as_ref(), strict);
     let rate = standing.throughput_per_second.map(|of| format::rate_interval(&of));
     let figure = rate.map_or_else(String::new, |of| format!("{} requests/s {}\n", of.estimate, of.interval));
     let checks: String = standing.checks.iter().map(told).collect();
     case(&entry.identity.name, status, &(figure + &checks))
 }
 
-fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict) -> TestCase {
+/// How it went for one who was under load, at capacity or at a rate.
+fn of_measured(
+    record: &Record,
+    entry: &Entry,
+    checks: &[Check],
+    withheld: Option<&Withheld>,
+    strict: bool,
+) -> TestCaseStatus {
+    let mut void = checks.iter().filter(|check| check.is_void());
+    let wrong = void.clone().find(|check| check.rule == Rule::Errors);
+    match (wrong, void.next(), withheld) {
+        (Some(check), ..) => failure("wrong answer", &words::evidence(check)),
+        (_, Some(check), _) if strict => failure("void", &words::evidence(check)),
+        (.., Some(reason)) => of_withheld(reason, strict),
+        _ => broken_off(record, entry).map_or_else(TestCaseStatus::success, of_not_run),
+    }
+}
+
+/// A number that is withheld is void, whatever the reason.
+fn of_withheld(reason: &Withheld, strict: bool) -> TestCaseStatus {
+    let text = format!("withheld: {}", words::withheld(reason));
+    if strict { failure("void", &text) } else { skipped(&text) }
+}
+
+fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict, strict: bool) -> TestCase {
     let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.identity.name)
     else {
         return unmeasured(record, entry);
     };
-    let status =
-        standing.withheld.as_ref().map_or_else(TestCaseStatus::success, |why| skipped(&words::withheld(why)));
+    let status = of_measured(record, entry, &standing.checks, standing.withheld.as_ref(), strict);
     let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
     let offered = format::rate(standing.offered_per_second);
-    case(&entry.identity.name, status, &format!("p50 {p50}, p99 {p99} at {offered} requests/s\n"))
+    let checks: String = standing.checks.iter().map(told).collect();
+    let figures = format!("p50 {p50}, p99 {p99} at {offered} requests/s\n");
+    case(&entry.identity.name, status, &(figures + &checks))
 }
 
-fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict) -> TestCase {
+/// How soon contenders answered in a cell. Who was not measured is told of with the cell's rates.
+fn answered(cell: &AnsweredVerdict, strict: bool) -> TestSuite {
+    let mut suite = TestSuite::new(line(&format!("{}, answered in time", cell.cell)));
+    suite.add_test_cases(cell.standings.iter().map(|standing| {
+        let within = cell.within_ms.iter().zip(&standing.shares);
+        let shares: String = within
+            .map(|(ms, share)| format!("{} within {ms} ms\n", format::percent(share.estimate)))
+            .collect();
+        case(&standing.contender, of_told(standing.withheld.as_ref(), strict), &shares)
+    }));
+    suite
+}
+
+/// What a proxy adds to response times in a cell.
+fn added(of: &AddedLatency, strict: bool) -> TestSuite {
+    let mut suite = TestSuite::new(line(&format!("{}, added by {}", of.cell, of.contender)));
+    let added = |one: &AddedQuantile| {
+        format!("p{} {}\n", format::percentile(one.quantile), format::duration(one.added_ns.estimate))
+    };
+    let quantiles: String = of.quantiles.iter().map(added).collect();
+    suite.add_test_case(case(&of.contender, of_told(of.withheld.as_ref(), strict), &quantiles));
+    suite
+}
+
+fn of_told(withheld: Option<&Withheld>, strict: bool) -> TestCaseStatus {
+    withheld.map_or_else(TestCaseStatus::success, |reason| of_withheld(reason, strict))
+}
+
+fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict, strict: bool) -> TestCase {
     let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.identity.name)
     else {
         return unmeasured(record, entry);
@@ -101,6 +146,7 @@ fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict) -> TestCase
     let kept = notes::or_dash(standing.kept_per_second, format::rate);
     let missed = notes::or_dash(standing.missed_per_second, format::rate);
     let status = match standing.kept_per_second {
+        _ if strict && !standing.is_settled() => failure("void", notes::redline_end_in_words(standing.end)),
         Some(_) => TestCaseStatus::success(),
         None => skipped(notes::redline_end_in_words(standing.end)),
     };

@@ -1,10 +1,16 @@
 //! The made-up run (`support`) as JUnit, OpenMetrics, a summary for a spreadsheet and a drawing, each read by a parser that
 //! is not ours where there is a good one.
 
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::{Evidence, Withheld};
+use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
+use assay_model::rule::Rule;
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
 use assay_report::export::{Choice, badge, junit, markdown, openmetrics, summary};
 
 use crate::exposition;
+use crate::latency::{latency, redlines};
 use crate::support::{DYING, LIMIT, NOT_INSTALLED, WITHHELD, sample};
 
 #[test]
@@ -119,8 +125,50 @@ fn a_void_number_fails_only_where_strictness_is_asked_for() {
     let (record, mut verdict) = sample();
     let failures = |verdict: &_, strict| junit(&record, verdict, strict).unwrap().matches("<failure").count();
     let before = [false, true].map(|strict| failures(&verdict, strict));
-    verdict.trust[0].outcome = assay_model::check::CheckOutcome::Void;
+    verdict.trust[0].outcome = CheckOutcome::Void;
     assert_eq!([false, true].map(|strict| failures(&verdict, strict)), [before[0], before[1] + 1]);
+}
+
+#[test]
+fn what_is_withheld_at_a_rate_or_not_confirmed_fails_only_where_strictness_is_asked_for() {
+    let (record, mut verdict) = sample();
+    let failures = |verdict: &_, strict| junit(&record, verdict, strict).unwrap().matches("<failure").count();
+    let by_strictness = |verdict: &_| failures(verdict, true) - failures(verdict, false);
+    let before = by_strictness(&verdict);
+    verdict.latency = latency();
+    assert_eq!(by_strictness(&verdict), before + 2, "gin in two cells");
+    verdict.redlines = redlines();
+    assert_eq!(by_strictness(&verdict), before + 3, "node has no redline");
+    verdict.answered = vec![AnsweredVerdict {
+        cell: Cell::closed("hello", 64),
+        within_ms: vec![10.0],
+        standings: vec![AnsweredStanding {
+            contender: "gin".to_owned(),
+            rounds: 0,
+            shares: Vec::new(),
+            slowest_ns: None,
+            requests: 0,
+            unanswered: 0,
+            withheld: verdict.latency[0].standings[2].withheld.clone(),
+        }],
+    }];
+    assert_eq!(by_strictness(&verdict), before + 4, "nor is it told how soon gin answers");
+    // Without a void check there may be a reason too.
+    let standing = verdict.cells[0].standings.iter_mut().find(|one| one.contender == "nginx").unwrap();
+    standing.withheld = Some(Withheld::NoRightAnswer);
+    assert_eq!(by_strictness(&verdict), before + 5, "nginx at capacity");
+}
+
+#[test]
+fn wrong_answers_at_a_rate_fail() {
+    let (record, mut verdict) = sample();
+    verdict.latency = latency();
+    let failures = |verdict: &_| junit(&record, verdict, false).unwrap().matches("<failure").count();
+    let before = failures(&verdict);
+    let evidence = Evidence::Errors { failed: 9, requests: 10, example: None, checked: Vec::new() };
+    let wrong = Check::objection(Rule::Errors, CheckOutcome::Void, evidence);
+    verdict.latency[0].standings[0].checks.push(wrong);
+    assert_eq!(failures(&verdict), before + 1);
 }
 
 #[test]
