@@ -318,8 +318,11 @@ pub enum Evidence {
     MachineSpeed {
         /// Standard deviation of its logarithm.
         spread_share: f64,
-        /// Windows in which it was far from usual.
+        /// Windows in one piece in which it was far from usual.
         outliers: Part,
+        /// Turns in which it was; absent where nobody took turns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<Part>,
         /// What a gauge within turns told; absent where there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gauge: Option<GaugeSeen>,

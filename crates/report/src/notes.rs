@@ -317,7 +317,7 @@ pub(crate) fn margin_of_all(margin: f64) -> String {
 
 /// What the time went into.
 pub(crate) fn timing_in_words(timing: &Timing) -> String {
-    format!("{} of the rounds' time was measured", format::percent(timing.measured_share))
+    format!("{} of the rounds' time was measured and counts", format::percent(timing.measured_share))
 }
 
 /// What stands under a table: which difference its pairs could have shown, which one counts as none where that is a greater one than

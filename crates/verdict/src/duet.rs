@@ -1,10 +1,13 @@
 //! Windows of two servers at once: which belong together, and what their ratios say (docs/method/duet.md).
 
+use std::collections::BTreeSet;
+
 use assay_model::cpuset::CpuSet;
 use assay_model::design::Side;
 use assay_model::evidence::Part;
 use assay_model::experiment::Cell;
 use assay_model::record::{DuetTurn, MAX_GENERATOR_DELAY_SHARE, Measurement};
+use assay_model::units::Nanos;
 use assay_stats::duet::{Duet, Restart, duet};
 use assay_stats::moderation::Prior;
 
@@ -21,6 +24,8 @@ pub(crate) struct Played {
     pub restarts: Vec<Restart>,
     /// Pairs that are void, of all.
     pub void: Part,
+    /// How long both were under load in those that count.
+    pub length: Nanos,
 }
 
 impl Played {
@@ -77,6 +82,7 @@ impl Played {
                 Side::First => restart.straight.push(ratio),
                 Side::Second => restart.swapped.push(ratio),
             }
+            self.length += turn.load.window_ns;
         }
         if restart != Restart::default() {
             self.restarts.push(restart);
@@ -96,6 +102,23 @@ fn log_ratio(base: &DuetTurn, new: &DuetTurn) -> Option<f64> {
     Some((rate(new) / rate(base)).ln()).filter(|ratio| ratio.is_finite())
 }
 
+/// How long pairs of all contenders were under load at once in windows that count; both windows of a pair are one time.
+pub(crate) fn counting_length(evidence: &Evidence<'_>) -> Nanos {
+    let lives = evidence.rounds.iter().flatten();
+    let windows = lives.flat_map(|life| life.windows.iter().map(move |window| (life, window)));
+    let pairs: BTreeSet<(&Cell, &str, &str)> = windows
+        .flat_map(|(life, window)| {
+            let own = life.run.contender.as_str();
+            window.duet.iter().map(move |turn| {
+                let beside = turn.beside.as_str();
+                (&window.measured.cell, own.min(beside), own.max(beside))
+            })
+        })
+        .collect();
+    let played = pairs.into_iter().map(|(cell, one, other)| Played::of(evidence, cell, one, other));
+    played.filter(|played| !played.is_withheld()).map(|played| played.length).sum()
+}
+
 /// Share of the requests of all duets of a contender that failed, 0 to 1.
 pub(crate) fn failed_share<'w>(windows: impl Iterator<Item = &'w Measurement>) -> f64 {
     let turns = windows.flat_map(|window| &window.duet);
@@ -108,7 +131,6 @@ pub(crate) fn failed_share<'w>(windows: impl Iterator<Item = &'w Measurement>) -
 #[cfg(test)]
 mod tests {
     use assay_model::load::LoadTurn;
-    use assay_model::units::Nanos;
 
     use super::*;
 

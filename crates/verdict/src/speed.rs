@@ -11,18 +11,36 @@ use assay_stats::speed::{outliers, relative_speeds};
 /// Spread of the machine's speed from one window to the next beyond which it is told.
 const NOTICEABLE_SPREAD: f64 = 0.05;
 
-/// How fast the machine was beside each window and turn of a record, relative to the run's median (0.8 is a fifth slower), and
-/// whether that is far from usual; none where not the same CPUs were looked at each time.
-fn paced(record: &Record) -> Vec<(f64, bool)> {
+/// How fast the machine was beside a window or a turn.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Relative to the run's median: 0.8 is a fifth slower.
+    speed: f64,
+    /// Whether that is far from usual.
+    is_odd: bool,
+    /// Whether it was beside a turn.
+    of_turn: bool,
+}
+
+/// The pace beside each window and turn of a record; none where not the same CPUs were looked at each time.
+fn paced(record: &Record) -> Vec<Pace> {
     let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
     let speeds = windows.flat_map(|window| {
-        let turns = window.turns.iter().filter_map(|turn| turn.speed.as_ref());
-        turns.chain(&window.speed)
+        let turns = window.turns.iter().filter_map(|turn| Some((turn.speed.as_ref()?, true)));
+        turns.chain(window.speed.iter().map(|speed| (speed, false)))
     });
-    let times: Vec<Vec<f64>> = speeds.map(times_of).collect();
+    let (times, of_turn): (Vec<Vec<f64>>, Vec<bool>) =
+        speeds.map(|(speed, of_turn)| (times_of(speed), of_turn)).unzip();
     let speeds = relative_speeds(&times).unwrap_or_default();
     let odd = outliers(&speeds).unwrap_or_default();
-    speeds.into_iter().zip(odd).collect()
+    let told = speeds.into_iter().zip(odd).zip(of_turn);
+    told.map(|((speed, is_odd), of_turn)| Pace { speed, is_odd, of_turn }).collect()
+}
+
+/// Those of turns, or of windows in one piece, in which it was far from usual.
+fn odd_of(paced: &[Pace], of_turn: bool) -> Part {
+    let told = || paced.iter().filter(|pace| pace.of_turn == of_turn);
+    Part::new(told().filter(|pace| pace.is_odd).count(), told().count())
 }
 
 /// Before and after are one moment's work with another's: the mean of both stands for the window between them.
@@ -44,18 +62,18 @@ fn times_of(speed: &WindowSpeed) -> Vec<f64> {
 /// within them explains.
 pub(crate) fn check(record: &Record, explained: Option<f64>) -> Option<Check> {
     let paced = paced(record);
-    let logs: Vec<f64> = paced.iter().map(|(speed, _)| speed.ln()).collect();
+    let logs: Vec<f64> = paced.iter().map(|pace| pace.speed.ln()).collect();
     let n = logs.len() as f64;
     if logs.len() < 2 {
         return None;
     }
     let mean = logs.iter().sum::<f64>() / n;
     let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-    let odd = paced.iter().filter(|(_, is_odd)| *is_odd).count();
     let gauge = explained.zip(gauge_share(record));
     let gauge = gauge.map(|(explained_share, cpu_share)| GaugeSeen { explained_share, cpu_share });
-    let outliers = Part::new(odd, paced.len());
-    let evidence = Evidence::MachineSpeed { spread_share: spread, outliers, gauge };
+    let (outliers, turns) = (odd_of(&paced, false), odd_of(&paced, true));
+    let turns = Some(turns).filter(|turns| turns.of > 0);
+    let evidence = Evidence::MachineSpeed { spread_share: spread, outliers, turns, gauge };
     let outcome = if spread > NOTICEABLE_SPREAD { CheckOutcome::Warn } else { CheckOutcome::Pass };
     Some(Check { rule: Rule::MachineSpeed, outcome, evidence })
 }
@@ -125,6 +143,21 @@ mod tests {
     }
 
     #[test]
+    fn odd_turns_are_not_counted_as_windows() {
+        let mut record = record(|number| if number == 5 { 0.7 } else { 1.0 });
+        for window in windows(&mut record).skip(4) {
+            window.turns = vec![Turn { speed: window.speed.take(), ..Turn::default() }; 3];
+        }
+        let parts = |record: &Record| match check(record, None).expect("timed").evidence {
+            Evidence::MachineSpeed { outliers, turns, .. } => (outliers, turns),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(parts(&record), (Part::new(0, 4), Some(Part::new(3, 24))));
+        windows(&mut record).for_each(|window| window.turns.truncate(0));
+        assert_eq!(parts(&record), (Part::new(0, 4), None));
+    }
+
+    #[test]
     fn what_the_gauge_explains_and_took_is_told() {
         let mut record = record(|_| 1.0);
         for window in windows(&mut record) {
@@ -144,7 +177,7 @@ mod tests {
     #[test]
     fn one_slow_window_is_an_outlier() {
         let record = record(|number| if number == 5 { 0.7 } else { 1.0 });
-        let odd = (0..).zip(paced(&record)).filter(|(_, (_, is_odd))| *is_odd).map(|(i, _)| i);
+        let odd = (0..).zip(paced(&record)).filter(|(_, pace)| pace.is_odd).map(|(i, _)| i);
         assert_eq!(odd.collect::<Vec<usize>>(), [5]);
     }
 

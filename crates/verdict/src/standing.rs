@@ -161,9 +161,9 @@ fn share_of_limit(sample: &Sample<'_>, limit: &Sample<'_>, beside: &Beside<'_, '
     })
 }
 
-/// What it held in memory when a window was over.
+/// What it held in memory when a window that counts was over.
 fn memory(sample: &Sample<'_>) -> Option<u64> {
-    let held = sample.measured().filter_map(|window| Some(window.server.as_ref()?.memory_bytes() as f64));
+    let held = sample.counting().filter_map(|window| Some(window.server.as_ref()?.memory_bytes() as f64));
     median(&held.collect::<Vec<_>>()).map(|bytes| bytes as u64)
 }
 

@@ -86,14 +86,26 @@ pub fn throughput(window: &Measurement) -> Option<f64> {
 /// came. In records from before turns told that, only the generator's waiting is known, and nothing beside a database or an upstream,
 /// for which it waits by plan.
 pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
-    let waits_by_plan = window.beside_generator().next().is_some();
     by_rotation(window, |turn| {
-        let counts = match turn.taken {
-            Some(_) => !turn.is_void(),
-            None => waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE,
-        };
-        counts.then(|| counting.rate(turn).map(f64::ln)).flatten()
+        is_undisturbed(window, turn).then(|| counting.rate(turn).map(f64::ln)).flatten()
     })
+}
+
+/// The part of a window's turns that is measured and counts.
+pub(crate) fn counting_length(window: &Measurement, counting: &Counting) -> Nanos {
+    let undisturbed = window.turns.iter().filter(|turn| is_undisturbed(window, turn));
+    undisturbed.map(|turn| counting.length(turn)).sum()
+}
+
+/// Whether others left a turn of a window enough of its time.
+fn is_undisturbed(window: &Measurement, turn: &Turn) -> bool {
+    match turn.taken {
+        Some(_) => !turn.is_void(),
+        None => {
+            turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE
+                || window.beside_generator().next().is_some()
+        }
+    }
 }
 
 /// What the gauge showed in the part of each turn that counts, by rotation, as [`log_rates`] has them; none where it was not read.

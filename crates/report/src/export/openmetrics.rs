@@ -109,10 +109,10 @@ const FIGURES: [Figure; 14] = [
         "assay_memory_peak_bytes",
         "bytes",
         "Memory of the server at a window's end, median over the rounds.",
-        |s| s.memory_bytes.map(|bytes| bytes as f64),
+        |s| known(s, s.memory_bytes.map(|bytes| bytes as f64)),
     ),
     ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
-        s.startup_ns.map(|ns| ns / 1e9)
+        known(s, s.startup_ns.map(|ns| ns / 1e9))
     }),
     ("assay_rules_kept", "", "Rules of HTTP/1.1 and of the test types that are kept.", |s| {
         s.conformance.map(|score| f64::from(score.kept))
@@ -179,7 +179,7 @@ fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
     ]
 }
 
-/// A number that goes with a throughput is withheld with it.
+/// A measured number that goes with a throughput is withheld with it.
 fn known(standing: &Standing, value: Option<f64>) -> Option<f64> {
     value.filter(|_| standing.withheld.is_none())
 }

@@ -96,7 +96,9 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Upstream { cpus, beside_generator } => machine::upstream(cpus, *beside_generator),
         E::AnsweredByItself { answers, of } => server::answered_by_itself(*answers, *of),
         E::Pressure { share } => machine::pressure(*share),
-        E::MachineSpeed { spread_share, outliers, gauge } => machine::speed(*spread_share, *outliers, *gauge),
+        E::MachineSpeed { spread_share, outliers, turns, gauge } => {
+            machine::speed(*spread_share, *outliers, *turns, *gauge)
+        }
         E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),
         E::Change { change_share, p } => runs::change(check, *change_share, *p),
         E::NoiseFloor { restart_cv, contender, is_compared, apart } => {

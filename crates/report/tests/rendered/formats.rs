@@ -30,7 +30,24 @@ fn openmetrics_keeps_the_grammar_and_has_the_figures_of_the_verdict() {
     assert_eq!(nginx, [standing.throughput_per_second.unwrap().estimate]);
 }
 
-/// The judge of the test above is ours, so it is judged too.
+#[test]
+fn openmetrics_has_no_measured_figure_of_a_contender_that_is_withheld() {
+    let (record, verdict) = sample();
+    let families = exposition::read(&openmetrics(&record, &verdict)).unwrap();
+    let told = |name: &str| {
+        let of = |contender: &str| {
+            let samples = families[name].samples.iter();
+            samples.filter(|sample| sample.labels["contender"] == contender).count() > 0
+        };
+        (of("nginx"), of(WITHHELD))
+    };
+    for name in ["assay_memory_peak_bytes", "assay_startup_seconds", "assay_cpu_per_request_seconds"] {
+        assert_eq!(told(name), (true, false), "{name}");
+    }
+    assert_eq!(told("assay_withheld"), (true, true));
+}
+
+/// The judge of the tests above is ours, so it is judged too.
 #[test]
 fn what_is_no_openmetrics_is_refused() {
     let good =

@@ -85,14 +85,27 @@ pub(super) fn pressure(share: f64) -> String {
     format!("tasks of others waited for a CPU {} of the time in half of the windows", format::percent(share))
 }
 
-pub(super) fn speed(spread_share: f64, outliers: Part, gauge: Option<GaugeSeen>) -> String {
-    let odd = match outliers.hits {
-        0 => String::new(),
-        _ => format!("; in {} it was far from usual", part(outliers, "window")),
+/// A run may have windows in one piece, turns, or both.
+pub(super) fn speed(
+    spread_share: f64,
+    windows: Part,
+    turns: Option<Part>,
+    gauge: Option<GaugeSeen>,
+) -> String {
+    let odd = |of: Part, what: &str| (of.hits > 0).then(|| part(of, what));
+    let odd = [odd(windows, "window"), turns.and_then(|turns| odd(turns, "turn"))];
+    let odd = match odd.into_iter().flatten().collect::<Vec<String>>().join(" and ") {
+        none if none.is_empty() => none,
+        some => format!("; in {some} it was far from usual"),
+    };
+    let between = match (windows.of, turns) {
+        (0, Some(_)) => "from turn to turn",
+        (_, Some(_)) => "from one window or turn to the next",
+        (_, None) => "from window to window",
     };
     let spread = format::percent(spread_share);
     let explained = gauge.map_or_else(String::new, explained);
-    format!("the machine's own speed varied by {spread} from window to window{odd}{explained}")
+    format!("the machine's own speed varied by {spread} {between}{odd}{explained}")
 }
 
 /// What a gauge within turns explains of them, and what it took.
@@ -112,4 +125,29 @@ pub(super) fn loss(lost: u64, frames: u64, asked_share: f64) -> String {
         format::percent(lost as f64 / frames.max(1) as f64),
         format::percent(asked_share)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_not_called_windows() {
+        let told = |windows, turns| speed(0.06, windows, turns, None);
+        let none = Part::new(0, 0);
+        assert_eq!(
+            told(none, Some(Part::new(3, 240))),
+            "the machine's own speed varied by 6.0 % from turn to turn; in 3 of 240 turns it was far from usual"
+        );
+        assert_eq!(
+            told(Part::new(1, 12), None),
+            "the machine's own speed varied by 6.0 % from window to window; in 1 of 12 windows it was far from usual"
+        );
+        assert_eq!(
+            told(Part::new(1, 12), Some(Part::new(3, 240))),
+            "the machine's own speed varied by 6.0 % from one window or turn to the next; in 1 of 12 windows and 3 of 240 turns it was \
+             far from usual"
+        );
+        assert!(told(none, Some(Part::new(0, 240))).ends_with("from turn to turn"));
+    }
 }
