@@ -891,9 +891,9 @@ export interface Standing {
    */
   failed: number;
   /**
-   * Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
+   * Share of the busiest generator thread's CPU: median over the windows whose rate counts, 0 to 1; absent where none does.
    */
-  generator_busy_share: number;
+  generator_busy_share: number | null;
   /**
    * What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
    */
@@ -942,7 +942,7 @@ export interface Standing {
    */
   rounds_per_second: (number | null)[];
   /**
-   * Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
+   * Share of the server's CPUs that its processes used: median over the windows whose rate counts, 0 to 1.
    */
   server_busy_share: number | null;
   /**

@@ -412,10 +412,10 @@ pub struct Standing {
     /// What an answer takes of the machine's energy; absent where that is not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyPerAnswer>,
-    /// Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
+    /// Share of the server's CPUs that its processes used: median over the windows whose rate counts, 0 to 1.
     pub server_busy_share: Option<f64>,
-    /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
-    pub generator_busy_share: f64,
+    /// Share of the busiest generator thread's CPU: median over the windows whose rate counts, 0 to 1; absent where none does.
+    pub generator_busy_share: Option<f64>,
     /// Memory at a window's end, median over the rounds, in bytes ([`crate::usage::Usage::memory_bytes`]).
     pub memory_bytes: Option<u64>,
     /// From start to first right answer: median over rounds, in nanoseconds.

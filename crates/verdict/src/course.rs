@@ -120,7 +120,8 @@ impl Course {
         self
     }
 
-    fn asks_for(&self, window: &Measurement) -> bool {
+    /// Whether this is the window that [`Self::next`] asked for.
+    pub(crate) fn asks_for(&self, window: &Measurement) -> bool {
         match (self.next(), offered_rate(window)) {
             (Next::Window { per_second, .. }, Some(offered)) => (per_second - offered).abs() < 1.0,
             _ => false,

@@ -28,7 +28,7 @@ fn ceiling(sample: &Sample<'_>) -> Option<f64> {
         let busiest = window.load.thread_busy_shares.iter().copied().fold(0.0, f64::max);
         throughput(window).filter(|_| busiest > 0.0).map(|rate| rate / busiest)
     };
-    median(&sample.counting().filter_map(of).collect::<Vec<_>>())
+    median(&sample.rated().filter_map(of).collect::<Vec<_>>())
 }
 
 /// Objects when the generator was close to its ceiling. The limit itself is meant to drive it there.

@@ -72,7 +72,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
         price_per_million: None,
         energy: None,
         server_busy_share: None,
-        generator_busy_share: 0.0,
+        generator_busy_share: None,
         memory_bytes: None,
         startup_ns: None,
         conformance: sample.entry.conformance.as_ref().map(|found| found.score()),

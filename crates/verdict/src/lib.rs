@@ -199,6 +199,8 @@ fn median(values: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
+mod rate_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod trust_tests;

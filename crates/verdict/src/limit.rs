@@ -35,9 +35,9 @@ pub(crate) struct Limit {
     pub because: Bottleneck,
 }
 
-/// Judges medians over the rounds that count; `wider` is the same contender with the next greater number of connections.
+/// Judges medians over the windows whose rate counts, because it is the rate that was limited; `wider` is the same contender with the next greater number of connections.
 pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Limit {
-    if sample.counting().next().is_none() {
+    if sample.rated().next().is_none() {
         return Limit { by: LimitedBy::Unknown, because: Bottleneck::NoWindow };
     }
     let busy = Busy::of(record, sample);
@@ -45,7 +45,7 @@ pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<
     let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
     // A stack in user space looks for frames all the time, so that a busy CPU says nothing of it.
     let is_busy = is_servers && !is_in_user_space(record, sample);
-    if let Some(link) = full_link(record, &sample.counting().collect::<Vec<_>>()).filter(|_| !is_busy) {
+    if let Some(link) = full_link(record, &sample.rated().collect::<Vec<_>>()).filter(|_| !is_busy) {
         return Limit { by: LimitedBy::Link, because: busy.and(Some(link)) };
     }
     let too_few = too_few_in_flight(sample, wider).filter(|_| by == LimitedBy::Neither);
@@ -88,7 +88,7 @@ impl Busy {
     fn of(record: &Record, sample: &Sample<'_>) -> Self {
         let shared = record.isolation.server_cpus == record.isolation.generator_cpus;
         let over_windows = |of: fn(&Measurement) -> Option<f64>| {
-            median(&sample.counting().filter_map(of).collect::<Vec<f64>>()).unwrap_or(0.0)
+            median(&sample.rated().filter_map(of).collect::<Vec<f64>>()).unwrap_or(0.0)
         };
         let all = over_windows(|window| Some(own_share(window, 1.0 - window.machine.server_idle_share, 1)));
         Self {
@@ -181,7 +181,7 @@ impl CompanionBusy {
     ) -> Option<Self> {
         let cpus = cpus.parse::<CpuSet>().ok()?.len() as f64;
         let over_windows = |of: &dyn Fn(&Measurement) -> Option<f64>| {
-            median(&sample.counting().filter_map(of).collect::<Vec<f64>>())
+            median(&sample.rated().filter_map(of).collect::<Vec<f64>>())
         };
         let loaded = |window: &Measurement| (window.load.warmup_ns + window.load.window_ns).as_secs_f64();
         let per_loaded = |window: &Measurement, ns: Nanos| {
@@ -189,7 +189,7 @@ impl CompanionBusy {
         };
         let used = over_windows(&|window| per_loaded(window, usage(window)?.0.cpu_ns()))?;
         let busiest = over_windows(&|window| per_loaded(window, usage(window)?.0.busiest_thread_ns?));
-        let beside_generator = sample.counting().filter_map(&usage).any(|(_, is_beside)| is_beside);
+        let beside_generator = sample.rated().filter_map(&usage).any(|(_, is_beside)| is_beside);
         let generators =
             over_windows(&|window| Some(window.load.thread_busy_shares.iter().sum())).unwrap_or(0.0);
         let of = if beside_generator { (cpus - generators).max(0.0) } else { cpus };
@@ -267,14 +267,14 @@ fn full_cable(record: &Record, windows: &[&Measurement]) -> Option<Busiest> {
 
 /// Why more connections would be served more, if so: they were, or what was in flight hardly waited.
 fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<Bottleneck> {
-    let in_flight = in_flight(sample.counting().next()?);
+    let in_flight = in_flight(sample.rated().next()?);
     let rate = |sample: &Sample<'_>| median(&sample.rates().into_iter().flatten().collect::<Vec<_>>());
     if let Some((own, more)) =
         rate(sample).zip(wider.and_then(rate)).filter(|(own, more)| *more >= own * GROWTH)
     {
         return Some(Bottleneck::MoreWithMore { times: more / own });
     }
-    let on_cpu = median(&sample.counting().filter_map(share_on_cpu).collect::<Vec<_>>())?;
+    let on_cpu = median(&sample.rated().filter_map(share_on_cpu).collect::<Vec<_>>())?;
     (on_cpu >= MOSTLY_ON_CPU).then_some(Bottleneck::OnCpu { in_flight, share: on_cpu })
 }
 

@@ -48,10 +48,10 @@ pub(crate) fn answered_by_itself(sample: &Sample<'_>) -> Option<Check> {
     (answers > 0).then(|| Check::objection(Rule::AnsweredByItself, outcome, found))
 }
 
-/// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
-/// generator's want of ports never does.
+/// In a window whose throughput is void because others had its CPUs, want of an answer says nothing against a server, but a wrong one
+/// does. The generator's want of ports never does.
 fn failures(window: &Measurement) -> u64 {
-    let counts = window.void_rules().is_empty();
+    let counts = window.rate_void_rules().is_empty();
     let speaks =
         |class: &ErrorClass| class.is_wrong_answer() || counts && *class != ErrorClass::AddressExhausted;
     window.load.books.errors.iter().filter(|(class, _)| speaks(class)).map(|(_, count)| count).sum()

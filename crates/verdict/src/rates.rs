@@ -42,8 +42,8 @@ pub fn course_of(record: &Record, own: &Run, cell: &Cell) -> Result<Option<Cours
     let of_cell = windows.filter(|(_, window)| window.cell == *cell);
     let windows = of_cell.map(|(round, window)| Window::of(&own.contender, round, window));
     let windows: Vec<Window<'_>> = windows.collect::<Result<_, _>>()?;
-    let capacity = first_capacity(runs_of(record, &own.contender).chain([own]), cell);
-    Ok(course(capacity, cell, windows.iter()))
+    let capacities = capacities(runs_of(record, &own.contender).chain([own]), cell);
+    Ok(course(capacities, cell, &windows.iter().collect::<Vec<_>>()))
 }
 
 /// The course of a contender whose run is over.
@@ -52,16 +52,21 @@ pub(crate) fn course_in(evidence: &Evidence<'_>, contender: &str, cell: &Cell) -
         evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
     let windows =
         server_runs.flat_map(|server_run| &server_run.windows).filter(|window| window.cell == *cell);
-    course(first_capacity(runs_of(evidence.record, contender), cell), cell, windows)
+    course(capacities(runs_of(evidence.record, contender), cell), cell, &windows.collect::<Vec<_>>())
 }
 
+/// The search as far as `windows` show it. It begins below the first capacity, or below a later one where that is where its first window
+/// was: an earlier assay passed over windows that are void as a whole, whether or not their throughput counts.
 fn course<'w>(
-    capacity: Option<f64>,
+    capacities: impl Iterator<Item = f64>,
     cell: &Cell,
-    windows: impl Iterator<Item = &'w Window<'w>>,
+    windows: &[&'w Window<'w>],
 ) -> Option<Course> {
     let Offered::Redline(slo) = cell.offered else { return None };
-    Some(Course::new(slo, capacity?)?.replay(windows))
+    let begun: Vec<Course> = capacities.filter_map(|capacity| Course::new(slo, capacity)).collect();
+    let is_this = |course: &&Course| windows.first().is_none_or(|window| course.asks_for(window));
+    let begun = begun.iter().find(is_this).or(begun.first())?;
+    Some(begun.clone().replay(windows.iter().copied()))
 }
 
 /// What the slowest of those who still take part can serve, of a whole round at least.
@@ -84,11 +89,16 @@ fn offered_before<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Optio
     windows.filter_map(offered_rate).next()
 }
 
-/// The throughput of the first closed loop in the same cell that counts.
+/// The throughput of the first closed loop in the same cell whose throughput counts.
 pub fn first_capacity<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
+    capacities(runs, cell).next()
+}
+
+/// The throughput of each closed loop in the same cell, of those whose throughput counts.
+fn capacities<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> impl Iterator<Item = f64> {
     let closed = cell.capacity();
-    let counts = |window: &&Measurement| window.cell == closed && window.void_rules().is_empty();
-    runs.flat_map(|run| &run.cells).filter(counts).find_map(throughput)
+    let counts = move |window: &&Measurement| window.cell == closed && window.rate_void_rules().is_empty();
+    runs.flat_map(|run| &run.cells).filter(counts).filter_map(throughput)
 }
 
 fn all_runs(record: &Record) -> impl Iterator<Item = &Run> {

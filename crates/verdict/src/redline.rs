@@ -89,7 +89,7 @@ fn not_begun(entry: &Entry, cell: &Cell, runs: &[&Run]) -> Option<RedlineStandin
     if windows.is_empty() || entry.identity.is_limit() {
         return None;
     }
-    let all_are_void = windows.iter().all(|window| !window.void_rules().is_empty());
+    let all_are_void = windows.iter().all(|window| !window.rate_void_rules().is_empty());
     Some(RedlineStanding {
         contender: entry.identity.name.clone(),
         kept_per_second: None,

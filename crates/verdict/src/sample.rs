@@ -107,6 +107,11 @@ impl<'r> Sample<'r> {
         self.measured().filter(|window| window.void_rules().is_empty())
     }
 
+    /// The windows whose throughput counts: of those that are made of turns also some that are void as a whole.
+    pub(crate) fn rated(&self) -> impl Iterator<Item = &'r Measurement> {
+        self.rated_blocks().flatten().map(|window| window.measured)
+    }
+
     /// Windows that count, with their times.
     pub(crate) fn timed(&self) -> impl Iterator<Item = &'r Window<'r>> {
         self.blocks().flatten()
@@ -174,7 +179,7 @@ impl<'r> Sample<'r> {
             .collect()
     }
 
-    /// Share of its CPUs that the server's processes used while there was load, in each round.
+    /// Share of its CPUs that the server's processes used while there was load, in each window whose throughput counts.
     pub(crate) fn server_busy(&self) -> Vec<f64> {
         let of = |window: &Measurement| {
             let loaded =
@@ -182,13 +187,13 @@ impl<'r> Sample<'r> {
             let used = window.server.as_ref()?.cpu_ns().as_secs_f64();
             (loaded > 0.0).then(|| (used / loaded).min(1.0))
         };
-        self.counting().filter_map(of).collect()
+        self.rated().filter_map(of).collect()
     }
 
-    /// Share of its CPU that the busiest generator thread used, in each round.
+    /// Share of its CPU that the busiest generator thread used, in each window whose throughput counts.
     pub(crate) fn generator_busy(&self) -> Vec<f64> {
-        self.counting()
-            .map(|window| window.load.thread_busy_shares.iter().copied().fold(0.0, f64::max))
+        self.rated()
+            .filter_map(|window| window.load.thread_busy_shares.iter().copied().reduce(f64::max))
             .collect()
     }
 

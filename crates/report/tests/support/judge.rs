@@ -111,7 +111,7 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         p99_ns: quantile(0.99),
         cpu_per_request_ns: middle(sound.iter().map(|w| cpu_per_request(w.1)).collect()),
         server_busy_share: Some(0.985),
-        generator_busy_share: if name == WITHHELD { 0.998 } else { 0.61 },
+        generator_busy_share: Some(if name == WITHHELD { 0.998 } else { 0.61 }),
         memory_bytes: sound
             .iter()
             .filter_map(|w| w.1.server.as_ref().map(|usage| usage.rss_peak_bytes))
