@@ -303,7 +303,8 @@ pub struct RedlineStanding {
     /// Shortest response time there, in nanoseconds; absent where some rate keeps the objective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fastest_at_missed_ns: Option<f64>,
-    /// Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
+    /// Highest rate at which a server kept it again after it had been overloaded, 0 for one that did so at no rate; absent when
+    /// that was not found out.
     pub recovered_per_second: Option<f64>,
     /// The kept rate over the contender's capacity in the same cell; absent when either is not known.
     pub share_of_capacity: Option<f64>,

@@ -172,6 +172,47 @@ fn a_server_that_does_not_recover_shows_a_gap() {
     assert!(down.clone().count() >= 4 && down.clone().all(|trial| !trial.fresh_server));
 }
 
+/// A server that serves nothing any more once it was overloaded.
+#[test]
+fn a_server_that_never_recovers_is_told_from_one_that_was_not_asked() {
+    let mut broken = false;
+    let answer = |trial: &Trial| {
+        broken &= !trial.fresh_server;
+        let passes = !broken && trial.per_second <= 1_000.0;
+        broken |= trial.per_second > 1_000.0;
+        if passes { TrialOutcome::Pass } else { TrialOutcome::Fail }
+    };
+    let (redline, trials) = search(PLAN, answer);
+    assert_eq!((redline.end, redline.descending), (End::Confirmed, Some(0.0)));
+    assert!(trials.last().unwrap().per_second < PLAN.lowest);
+}
+
+/// Bounds that all servers agreed on are confirmed, whatever ends the way down.
+#[test]
+fn a_search_that_ends_on_its_way_down_has_confirmed_its_bounds() {
+    let mut search = Search::new(PLAN).unwrap();
+    let mut answer = step_at(1_234.0);
+    while let Step::Try(trial) = search.step() {
+        if matches!(trial.purpose, Purpose::Overload | Purpose::Descend) {
+            break;
+        }
+        assert_eq!(search.so_far().end, End::TrialsSpent);
+        search.tell(answer(&trial));
+    }
+    let told = |search: &Search| (search.so_far().end, search.so_far().descending);
+    assert_eq!(told(&search), (End::Confirmed, None), "before the overload");
+    search.tell(TrialOutcome::Fail);
+    assert_eq!(told(&search), (End::Confirmed, None), "before the load is lowered");
+    for outcome in [TrialOutcome::Fail, TrialOutcome::Fail, TrialOutcome::Pass] {
+        search.tell(outcome);
+    }
+    for outcome in [TrialOutcome::Void; 5] {
+        assert_eq!(told(&search), (End::Confirmed, None), "where it recovers is not found yet");
+        search.tell(outcome);
+    }
+    assert!(matches!(search.step(), Step::Done(Redline { end: End::Confirmed, .. })));
+}
+
 #[test]
 fn impossible_plans_are_refused() {
     for plan in [

@@ -239,9 +239,14 @@ fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
     Judge::new(allowed(slo), (0.9 * least_s * per_second) as u64).ok()
 }
 
+/// Whether a window tells nothing of the server.
+pub(crate) fn is_void(window: &Measurement) -> bool {
+    window.void_rules().iter().any(|rule| *rule != CARRIED)
+}
+
 /// How many requests of a window were late or failed; `None` for a void window.
 fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
-    if window.void_rules().iter().any(|rule| *rule != CARRIED) {
+    if is_void(window) {
         return None;
     }
     let nothing = Histogram::new();
@@ -263,7 +268,7 @@ fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::testing;
     use assay_model::load::Arrival;
@@ -274,7 +279,7 @@ mod tests {
     }
 
     /// A window at a load of a server that answers in time up to `redline` requests per second and is always late beyond.
-    fn window(per_second: f64, window_s: f64, redline: f64) -> Measurement {
+    pub(crate) fn window(per_second: f64, window_s: f64, redline: f64) -> Measurement {
         let mut window = testing::record(&[("a", &[1000.0])]).rounds.remove(0).runs.remove(0).cells.remove(0);
         let mut histogram = Histogram::new();
         histogram.record_n(

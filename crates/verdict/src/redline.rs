@@ -7,7 +7,7 @@ use assay_stats::redline::End;
 use assay_stats::robust::{geometric_mean, median};
 
 use super::sample::sample_of;
-use crate::course::Next;
+use crate::course::is_void;
 use crate::rates::course_in;
 use crate::sample::offered_rate;
 use crate::window::{Evidence, Window};
@@ -43,17 +43,17 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         return not_begun(entry, cell, &runs);
     };
     let found = course.so_far();
-    let end = match (course.next(), found.end) {
-        (Next::Window { .. }, _) | (_, End::TrialsSpent) => RedlineEnd::Unfinished,
-        (_, End::Confirmed) => RedlineEnd::Confirmed,
-        (_, End::AboveHighest) => RedlineEnd::AboveHighest,
-        (_, End::BelowLowest) => RedlineEnd::BelowLowest,
-        (_, End::TooManyVoid) => RedlineEnd::TooManyVoid,
+    let end = match found.end {
+        End::TrialsSpent => RedlineEnd::Unfinished,
+        End::Confirmed => RedlineEnd::Confirmed,
+        End::AboveHighest => RedlineEnd::AboveHighest,
+        End::BelowLowest => RedlineEnd::BelowLowest,
+        End::TooManyVoid => RedlineEnd::TooManyVoid,
     };
     let rates: Vec<f64> =
         sample_of(evidence, entry, &cell.capacity()).rates().into_iter().flatten().collect();
     let capacity = geometric_mean(&rates).ok();
-    let void = windows.iter().filter(|window| !window.void_rules().is_empty()).count();
+    let void = windows.iter().filter(|window| is_void(window)).count();
     let servers = if matches!(entry.identity.origin, Origin::Url(_)) {
         0
     } else {
@@ -132,4 +132,78 @@ fn median_of(windows: &[&Window<'_>]) -> Option<f64> {
 fn fastest_of(windows: &[&Window<'_>]) -> Option<f64> {
     let fastest = windows.iter().filter_map(|window| window.times.response.as_ref()?.min()).min();
     fastest.map(|ns| ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::course::tests::window;
+    use crate::course::{Course, Next};
+    use crate::testing;
+    use assay_model::check::CheckOutcome;
+    use assay_model::record::Record;
+    use assay_model::rule::Rule;
+
+    const REDLINE: f64 = 700.0;
+
+    /// A run whose search was stopped after so many windows; a server that was overloaded on the way down serves nothing any more
+    /// unless it `recovers`.
+    fn searched(most_windows: usize, recovers: bool) -> (Record, RedlineStanding) {
+        let mut record = testing::record(&[("a", &[1000.0])]);
+        record.experiment.measures[0].rates = vec!["redline:p99<10ms".parse().expect("a load")];
+        let cell = record.experiment.cells().into_iter().find(|cell| cell.offered.is_search());
+        let cell = cell.expect("a search");
+        let mut course = Course::new("p99<10ms".parse().expect("slo"), 1000.0).expect("course");
+        for _ in 0..most_windows {
+            let Next::Window { per_second, window_s, .. } = course.next() else { break };
+            let is_lost = course.so_far().end == End::Confirmed && !recovers;
+            let mut made = window(per_second, window_s, if is_lost { 0.0 } else { REDLINE });
+            made.cell = cell.clone();
+            course.take(&Window::of("a", 0, &made).expect("readable"));
+            record.rounds[0].runs[0].cells.push(made);
+        }
+        let standing = standing_in(&record);
+        (record, standing)
+    }
+
+    fn standing_in(record: &Record) -> RedlineStanding {
+        testing::judged(record).redlines.remove(0).standings.remove(0)
+    }
+
+    /// The number of windows after which both bounds are confirmed.
+    fn confirmed() -> usize {
+        (1..500).find(|&most| searched(most, true).1.end == RedlineEnd::Confirmed).expect("an end")
+    }
+
+    #[test]
+    fn bounds_are_confirmed_before_the_way_down_is_over() {
+        let (all, (_, whole)) = (confirmed(), searched(500, true));
+        let (_, cut_off) = searched(all, true);
+        assert!(cut_off.windows < whole.windows, "the way down is left out");
+        assert_eq!(
+            (cut_off.kept_per_second, cut_off.missed_per_second),
+            (whole.kept_per_second, whole.missed_per_second)
+        );
+        assert_eq!((cut_off.recovered_per_second, cut_off.is_settled()), (None, true));
+        assert_eq!(whole.recovered_per_second, whole.kept_per_second);
+        assert_eq!(searched(all - 1, true).1.end, RedlineEnd::Unfinished);
+    }
+
+    #[test]
+    fn a_server_that_never_comes_back_recovers_at_nothing() {
+        let (_, lost) = searched(500, false);
+        assert_eq!((lost.end, lost.recovered_per_second), (RedlineEnd::Confirmed, Some(0.0)));
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_carried_is_late_and_not_void() {
+        let (mut record, _) = searched(500, true);
+        let window = record.rounds[0].runs[0].cells.last_mut().expect("a window");
+        let mut rule = testing::little(CheckOutcome::Void);
+        rule.rule = Rule::OfferedLoad;
+        window.load.checks = vec![rule];
+        assert_eq!(standing_in(&record).void_windows, 0);
+        record.rounds[0].runs[0].cells.last_mut().expect("a window").machine.steal_share = 1.0;
+        assert_eq!(standing_in(&record).void_windows, 1);
+    }
 }

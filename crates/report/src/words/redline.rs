@@ -96,11 +96,12 @@ fn alone(standing: &RedlineStanding) -> Option<String> {
 /// What an overload leaves behind.
 fn recovery(standing: &RedlineStanding) -> String {
     match (standing.recovered_per_second, standing.kept_per_second) {
+        (Some(0.0), _) => "; once overloaded it does not recover at any rate".to_owned(),
         (Some(recovered), Some(kept)) if recovered < kept => {
             format!("; once overloaded it recovers at {}", format::rate(recovered))
         }
         (Some(_), _) => "; an overload leaves nothing behind".to_owned(),
-        (None, _) => String::new(),
+        (None, _) => "; whether it recovers from an overload was not found out".to_owned(),
     }
 }
 

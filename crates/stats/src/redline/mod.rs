@@ -132,8 +132,8 @@ pub struct Redline {
     pub lower: Option<f64>,
     /// Lowest load known to miss it (relevant upper bound); `None` when none is.
     pub upper: Option<f64>,
-    /// Highest load at which an overloaded server kept the goal again, the lower bound itself for one that recovers
-    /// at once; `None` when that was not searched, or it never did.
+    /// Highest load at which an overloaded server kept the goal again: the lower bound itself for one that recovers at once,
+    /// 0 for one that did so at no load; `None` when that was not found out.
     pub descending: Option<f64>,
     /// Why the search ended.
     pub end: End,
@@ -260,23 +260,26 @@ impl Search {
         self.give_up();
     }
 
-    /// What is known now; before the end the bounds are not confirmed.
+    /// What is known now, as if no further trial could be made.
     pub fn so_far(&self) -> Redline {
-        match self.phase {
-            Phase::Over(end) => self.redline(end),
-            _ => self.redline(End::TrialsSpent),
-        }
+        self.redline(self.end_without(End::TrialsSpent))
     }
 
     fn give_up(&mut self) {
-        if matches!(self.phase, Phase::Over(_)) {
-            return;
-        }
         if self.void_in_a_row >= MOST_VOID {
-            self.phase = Phase::Over(End::TooManyVoid);
+            self.phase = Phase::Over(self.end_without(End::TooManyVoid));
         } else if self.trials >= self.plan.most_trials {
-            let on_the_way_down = matches!(self.phase, Phase::Overload | Phase::Descend { .. });
-            self.phase = Phase::Over(if on_the_way_down { End::Confirmed } else { End::TrialsSpent });
+            self.phase = Phase::Over(self.end_without(End::TrialsSpent));
+        }
+    }
+
+    /// The end of a search that goes no further, `because` its question was not answered before: on the way down both bounds are
+    /// confirmed.
+    fn end_without(&self, because: End) -> End {
+        match self.phase {
+            Phase::Over(end) => end,
+            Phase::Overload | Phase::Descend { .. } => End::Confirmed,
+            Phase::Search | Phase::Confirm => because,
         }
     }
 
@@ -450,14 +453,13 @@ impl Search {
     ) {
         let passes = outcome == TrialOutcome::Pass;
         let (failed, passed) = if passes { (failed, Some(per_second)) } else { (per_second, passed) };
-        self.descending = passed;
         let recovered_at_once = passes && steps == 0;
-        let near_enough = passed.is_some_and(|passed| failed / passed <= self.factor());
-        let too_low = passed.is_none() && failed < self.plan.lowest;
-        self.phase = if recovered_at_once || near_enough || too_low {
-            Phase::Over(End::Confirmed)
-        } else {
-            Phase::Descend { failed, passed, steps: steps + 1 }
+        let near_enough = |passed: &f64| recovered_at_once || failed / passed <= self.factor();
+        let never = (passed.is_none() && failed < self.plan.lowest).then_some(0.0);
+        self.descending = passed.filter(near_enough).or(never);
+        self.phase = match self.descending {
+            Some(_) => Phase::Over(End::Confirmed),
+            None => Phase::Descend { failed, passed, steps: steps + 1 },
         };
     }
 }
