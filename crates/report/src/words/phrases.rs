@@ -6,6 +6,8 @@ use assay_model::verdict::Interval;
 const WIDE: f64 = 0.1;
 /// Half-width, as a share of the estimate: nobody measures ratios more exactly, however well a few rounds agree by chance.
 const LEAST_HALF_WIDTH: f64 = 0.001;
+/// Ratios below this are as good as nothing.
+const LEAST_TOLD: f64 = 1e-6;
 /// Ratios from which a fraction tells nobody anything.
 const LARGE: f64 = 1000.0;
 
@@ -24,8 +26,10 @@ pub fn place_of_round(number: u32, of: u32, is_fixed: bool) -> String {
 pub(super) fn plus_minus(ratio: &Interval) -> String {
     let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH * ratio.estimate.max(1.0));
     if half > WIDE * ratio.estimate {
-        let digits = usize::from(ratio.high < LARGE);
-        return format!("{:.digits$} to {:.digits$}", ratio.low, ratio.high);
+        let size = if ratio.low < LEAST_TOLD { ratio.high } else { ratio.low };
+        let digits = two_digits(size).max(usize::from(ratio.high < LARGE));
+        let whole = if ratio.high < LARGE { digits } else { 0 };
+        return format!("{:.digits$} to {:.whole$}", ratio.low, ratio.high);
     }
     let digits = if half >= 0.95 || ratio.estimate >= LARGE {
         0
@@ -37,6 +41,12 @@ pub(super) fn plus_minus(ratio: &Interval) -> String {
         3
     };
     format!("{:.digits$} ± {half:.digits$}", ratio.estimate)
+}
+
+/// Decimals with which two significant digits are seen.
+fn two_digits(value: f64) -> usize {
+    let magnitude = value.max(LEAST_TOLD).log10().floor();
+    (1.0 - magnitude).max(0.0) as usize
 }
 
 /// "a", "a and b", "a, b and c".
@@ -71,6 +81,13 @@ mod tests {
         assert_eq!(of(2.0, 0.5), "1.5 to 2.5");
         assert_eq!(of(1_730_184.2, 900_000.0), "830184 to 2630184");
         assert_eq!(of(1_400.26, 0.3), "1400 ± 1");
+        assert_eq!(of(0.3, 0.04), "0.26 to 0.34", "what costs leaves less than 1");
+        assert_eq!(of(0.034, 0.006), "0.028 to 0.040");
+        assert_eq!(of(0.5, 0.46), "0.040 to 0.960");
+        assert_eq!(of(20.0, 3.0), "17.0 to 23.0");
+        assert_eq!(of(1_000.0, 999.7), "0.30 to 2000");
+        assert_eq!([of(0.5, 0.5), of(0.005, 0.005)], ["0.0 to 1.0", "0.000 to 0.010"]);
+        assert_eq!(of(0.0, 0.0), "0.0000000 to 0.0000000", "a ratio of nothing");
         assert_eq!(all_of(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!((count_of(1, "round"), count_of(3, "round")), ("1 round".into(), "3 rounds".into()));
     }
