@@ -106,7 +106,10 @@ function signed(value: number, decimals: number): string {
 }
 /** A share with its interval: `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients. */
 export function percentInterval(share: Interval): Estimate {
-  if (share.high < MOST_SHARE) return unitOnce(PERCENT, share);
+  if (share.high < MOST_SHARE) {
+    const told = unitOnce(PERCENT, share);
+    return isTooWide(share) ? { ...told, interval: brackets(share, "", "") } : told;
+  }
   const digits = threeDigits(share.estimate);
   const interval = brackets(share, share.low.toFixed(digits), share.high.toFixed(digits));
   return { estimate: ratio(share.estimate), interval };
@@ -129,21 +132,25 @@ function three(scale: Scale, of: Interval): [string, string, string] {
 
 function unitOnce(scale: Scale, of: Interval): Estimate {
   const [, symbol] = unitOf(scale, of.estimate);
-  const [estimate, low, high] = three(scale, of);
-  return { estimate, interval: brackets(of, low.slice(0, low.length - symbol.length), high) };
+  const [estimate, low, high] = three(scale, of).map(withMinus) as [string, string, string];
+  return { estimate, interval: wholeBrackets(of, low.slice(0, low.length - symbol.length), high) };
 }
 
-/** `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more. */
-function brackets(of: Interval, low: string, high: string): string {
-  if (of.confidence <= 0) return "–";
-  return isTooWide(of) ? "[too wide]" : `[${low} … ${high}]`;
-}
+/** A figure with a real minus sign, and no sign for nothing. */
+const withMinus = (text: string): string => text.replace(/^-/, /[1-9]/.test(text) ? "−" : "");
 
-/** Beyond this ratio of its ends an interval only says that there were too few rounds. */
+/** `[low … high]` of a ratio or a rate, unless it is too wide to say anything. */
+const brackets = (of: Interval, low: string, high: string): string =>
+  of.confidence > 0 && isTooWide(of) ? "[too wide]" : wholeBrackets(of, low, high);
+
+/** `[low … high]` of what may be nothing or less, or a dash for an interval that covers nothing: a single round has an estimate and no more. */
+const wholeBrackets = (of: Interval, low: string, high: string): string => (of.confidence <= 0 ? "–" : `[${low} … ${high}]`);
+
+/** Beyond this ratio of its ends the interval of a ratio or a rate only says that there were too few rounds. */
 const TOO_WIDE = 10;
 
-/** Whether an interval says nothing but that there were too few rounds. */
-export const isTooWide = (of: Interval): boolean => of.high > TOO_WIDE * of.low;
+/** Whether the interval of a ratio or a rate says nothing but that there were too few rounds. */
+export const isTooWide = (of: Interval): boolean => of.low > 0 && of.high > TOO_WIDE * of.low;
 
 /** How far apart the ends of an interval may be that are the same figure: sums of doubles are rounded at the sixteenth digit. */
 const ROUNDED_SHARE = 1e-9;

@@ -45,6 +45,8 @@ const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: per
 
 /// The share from which a percentage has too many digits.
 const MOST_SHARE: f64 = 10.0;
+/// The least distance of a percentile from 100: a double has no more digits.
+const LEAST_PERCENT: f64 = 1e-12;
 /// How far apart the ends of an interval may be that are the same figure: sums of doubles are rounded at the sixteenth digit.
 const ROUNDED_SHARE: f64 = 1e-9;
 
@@ -120,8 +122,28 @@ pub fn probability(p: f64) -> String {
 
 /// The percentile that a share stands for: 0.9995 is `99.95`.
 pub fn percentile(share: f64) -> String {
-    let text = format!("{:.3}", share * 100.0);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let decimals = percentile_decimals(1.0 - share);
+    trimmed(&format!("{:.decimals$}", share * 100.0))
+}
+
+/// The percentile beyond which so many of all lie, rounded down: of the last of 300,000 it is `99.99966`.
+pub fn percentile_before(beyond: u64, of: u64) -> String {
+    let of = of.max(1);
+    let decimals = percentile_decimals(beyond as f64 / of as f64);
+    let unit = 10_u128.pow(u32::try_from(decimals).unwrap_or(0));
+    let units = u128::from(of.saturating_sub(beyond)) * 100 * unit / u128::from(of);
+    trimmed(&format!("{}.{:0decimals$}", units / unit, units % unit))
+}
+
+/// Decimals that tell a percentile from 100, two digits of its distance, and at least three.
+fn percentile_decimals(beyond: f64) -> usize {
+    let magnitude = (beyond * 100.0).max(LEAST_PERCENT).log10().floor();
+    (1.0 - magnitude).max(3.0) as usize
+}
+
+/// Without the zeros that say nothing.
+fn trimmed(decimal: &str) -> String {
+    decimal.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Rules kept of those that apply: `62/67`.
@@ -188,7 +210,11 @@ pub fn added_duration(ns: &Interval) -> Estimate {
 
 /// A share with its interval: `86 %`, `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients.
 pub fn percent_interval(share: &Interval) -> Estimate {
-    if share.high >= MOST_SHARE { ratio_interval(share) } else { PERCENT.with_unit_once(share) }
+    match PERCENT.with_unit_once(share) {
+        _ if share.high >= MOST_SHARE => ratio_interval(share),
+        told if is_too_wide(share) => Estimate { interval: brackets(share, "", ""), ..told },
+        told => told,
+    }
 }
 
 /// A quotient with its interval: `2.75×`, `[2.71 … 2.79]`.
@@ -201,8 +227,7 @@ pub fn ratio_interval(of: &Interval) -> Estimate {
 /// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`; where its ends are a thousand per cent or
 /// more, as a quotient.
 pub fn change(ratio: &Interval) -> Estimate {
-    let is_shown = ratio.high <= TOO_WIDE * ratio.low;
-    if ratio.estimate - 1.0 >= MOST_SHARE || is_shown && ratio.high - 1.0 >= MOST_SHARE {
+    if ratio.estimate - 1.0 >= MOST_SHARE || !is_too_wide(ratio) && ratio.high - 1.0 >= MOST_SHARE {
         return ratio_interval(ratio);
     }
     let decimals = change_decimals(ratio);
@@ -267,10 +292,24 @@ pub fn signed_percent(share: f64) -> String {
     format!("{sign}{} %", percent.abs())
 }
 
+/// A figure with a real minus sign, and no sign for nothing.
+fn with_minus(text: &str) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if has_digit(rest) => format!("−{rest}"),
+        Some(rest) => rest.to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether any digit says more than nothing.
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|digit| (b'1'..=b'9').contains(&digit))
+}
+
 /// With a real minus sign, and no sign for nothing.
 fn signed(value: f64, decimals: usize) -> String {
     let digits = format!("{:.decimals$}", value.abs());
-    match digits.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) {
+    match has_digit(&digits) {
         false => digits,
         true if value < 0.0 => format!("−{digits}"),
         true => format!("+{digits}"),
@@ -294,9 +333,9 @@ impl Scale {
 
     fn with_unit_once(&self, of: &Interval) -> Estimate {
         let (_, symbol) = self.unit_of(of.estimate);
-        let [estimate, low, high] = self.three(of);
+        let [estimate, low, high] = self.three(of).map(|text| with_minus(&text));
         let low = low.strip_suffix(symbol).unwrap_or(&low);
-        Estimate { interval: brackets(of, low, &high), estimate }
+        Estimate { interval: whole_brackets(of, low, &high), estimate }
     }
 
     fn interval_decimals(&self, of: &Interval, factor: f64) -> usize {
@@ -312,15 +351,26 @@ impl Scale {
     }
 }
 
-/// Beyond this ratio of its ends an interval only says that there were too few rounds.
+/// Beyond this ratio of its ends the interval of a ratio or a rate only says that there were too few rounds.
 const TOO_WIDE: f64 = 10.0;
 
-/// `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more.
+fn is_too_wide(of: &Interval) -> bool {
+    of.low > 0.0 && of.high > TOO_WIDE * of.low
+}
+
+/// `[low … high]` of a ratio or a rate, unless it is too wide to say anything.
 fn brackets(of: &Interval, low: &str, high: &str) -> String {
-    if of.confidence <= 0.0 {
-        return "–".to_owned();
+    if of.confidence > 0.0 && is_too_wide(of) {
+        "[too wide]".to_owned()
+    } else {
+        whole_brackets(of, low, high)
     }
-    if of.high > TOO_WIDE * of.low { "[too wide]".to_owned() } else { format!("[{low} … {high}]") }
+}
+
+/// `[low … high]` of what may be nothing or less, or a dash for an interval that covers nothing: a single round has an estimate and no
+/// more.
+fn whole_brackets(of: &Interval, low: &str, high: &str) -> String {
+    if of.confidence <= 0.0 { "–".to_owned() } else { format!("[{low} … {high}]") }
 }
 
 /// Rounds to three decimals, so that 999.6 is seen as the 1.00k that it is printed as.
@@ -381,6 +431,16 @@ mod tests {
         check("ratio", ratio);
         check("count", |x| count(x as u64));
         check("span", |x| span(x as u64));
+    }
+
+    #[test]
+    fn percentiles_below_a_hundred_are_never_told_as_a_hundred() {
+        let named = [0.5, 0.9995, 0.999_999, 1.0].map(percentile);
+        assert_eq!(named, ["50", "99.95", "99.9999", "100"]);
+        let before =
+            [(7, 100), (1, 3), (1, 200_000), (1, 300_000), (3, 700_001), (1, 40_000_000), (5, 4), (0, 0)];
+        let told = before.map(|(beyond, of)| percentile_before(beyond, of));
+        assert_eq!(told, ["93", "66.666", "99.9995", "99.99966", "99.99957", "99.9999975", "0", "100"]);
     }
 
     #[test]

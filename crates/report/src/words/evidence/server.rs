@@ -34,10 +34,7 @@ pub(super) fn errors(failed: u64, requests: u64, example: Option<&str>) -> Strin
 pub(super) fn unanswered(unanswered: u64, requests: u64) -> String {
     let bounds = match unanswered {
         0 => String::new(),
-        n => {
-            let share = 1.0 - n as f64 / requests.max(1) as f64;
-            format!("; percentiles above {} are lower bounds", format::percentile(share))
-        }
+        n => format!("; percentiles above {} are lower bounds", format::percentile_before(n, requests)),
     };
     format!(
         "{} of {} requests were unanswered when the generator stopped waiting{bounds}",
