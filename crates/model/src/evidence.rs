@@ -11,6 +11,7 @@ mod hosts;
 mod in_flight;
 mod neighbour;
 mod part;
+mod partial;
 mod rounds;
 #[cfg(feature = "schemas")]
 mod sentences;
@@ -40,6 +41,7 @@ pub use hosts::{HostApart, HostMeasure, HostsAlike};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
+pub use partial::Partial;
 pub use rounds::Rounds;
 #[cfg(feature = "schemas")]
 pub(crate) use sentences::with_sentences;
@@ -510,6 +512,8 @@ pub enum Evidence {
         /// Name of the other.
         new: String,
     },
+    /// A run that did not come to its end.
+    Partial(Partial),
     /// Runs whose figures were imported.
     NotMeasuredHere {
         /// Each with its origin.

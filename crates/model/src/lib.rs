@@ -69,6 +69,7 @@ pub mod setting;
 pub mod shape;
 pub mod slo;
 pub mod speed;
+pub mod state;
 pub mod stats_page;
 pub mod template;
 pub mod throttled;

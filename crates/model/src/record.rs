@@ -37,6 +37,7 @@ pub use crate::database::{Database, DatabaseOrigin};
 pub use crate::identity::Origin;
 pub use crate::not_run::{NotRun, NotRunOn, Stage};
 pub use crate::program::Program;
+pub use crate::state::State;
 pub use crate::throttled::Throttled;
 pub use crate::turn::{MAX_GENERATOR_DELAY_SHARE, MAX_OTHER_SHARE, MAX_STEAL_SHARE, TimeTaken, Turn};
 pub use crate::warmup::{LeadIn, Warmup};
@@ -188,20 +189,6 @@ pub struct NetworkFacts {
     /// Why it could not be had, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
-}
-
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Rounds are being measured, or the process died while they were.
-    Running,
-    /// Every planned round was measured, or every pair settled before that in a run that stops then.
-    Complete,
-    /// The budget did not allow for all rounds.
-    BudgetSpent,
-    /// Stopped by a person; all finished rounds are here.
-    Interrupted,
 }
 
 /// A contender as it took part.

@@ -159,6 +159,8 @@ rules! {
     Upstream => "upstream",
     /// A server is as fast as it will be before it is measured.
     WarmUp => "warm-up",
+    /// A run that is compared came to its end.
+    WholeRun => "whole-run",
     /// A window is many times as long as a response.
     WindowLength => "window-length",
 }

@@ -43,6 +43,7 @@ pub mod protocol;
 mod proxy;
 pub mod stack;
 mod standings;
+mod state;
 mod still;
 pub mod terminal;
 pub mod text;

@@ -11,7 +11,7 @@ use assay_model::host::HostFacts;
 use assay_model::link::LinkFacts;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
-use assay_model::record::{Record, Stage, State};
+use assay_model::record::{Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::setting::Setting;
 use assay_model::verdict::{
@@ -20,6 +20,7 @@ use assay_model::verdict::{
 use assay_stats::tiers::LEAST_MARGIN;
 use serde::Serialize;
 
+pub(crate) use crate::state::state_in_words;
 use crate::{format, words};
 
 /// Names of rules, divided by spaces.
@@ -418,16 +419,6 @@ pub(crate) fn stage_in_words(stage: Stage) -> &'static str {
         Stage::Start => "did not start",
         Stage::Answer => "answered wrongly",
         Stage::Load => "failed under load",
-    }
-}
-
-/// Why a run is not whole; `None` when it is.
-pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
-    match state {
-        State::Complete => None,
-        State::Running => Some("the run had not ended; this is what was measured so far"),
-        State::BudgetSpent => Some("the time allowed was spent before all planned rounds were measured"),
-        State::Interrupted => Some("the run was stopped by hand; this is what was measured until then"),
     }
 }
 

@@ -36,8 +36,24 @@ pub struct Duet {
     /// How much the ratio varies from one restart to the next, or from one build to the next where several were measured:
     /// the standard deviation of its logarithm.
     pub spread: f64,
+    /// Standard error of the logarithm of the ratio.
+    pub error: f64,
     /// Degrees of freedom of the interval.
     pub degrees_of_freedom: f64,
+}
+
+impl Duet {
+    /// What it says with an interval of so many standard errors.
+    #[must_use]
+    pub fn with_critical_value(self, critical: f64) -> Self {
+        let Interval { estimate, confidence, .. } = self.ratio;
+        Self { ratio: around(estimate.ln(), critical * self.error, confidence), ..self }
+    }
+}
+
+/// The interval of a ratio from its logarithm.
+fn around(mean: f64, reach: f64, confidence: f64) -> Interval {
+    Interval { estimate: mean, low: mean - reach, high: mean + reach, confidence }.exp()
 }
 
 /// Compares two builds by the restarts of each pair of builds; a build that was compiled once is one pair. `prior` is what
@@ -62,10 +78,11 @@ pub fn duet(builds: &[Vec<Restart>], prior: &Prior, confidence: f64) -> Result<D
     };
     let mean = outermost.iter().map(|level| level.mean).sum::<f64>() / outermost.len() as f64;
     let error = (moderated.variance * share_of_variance(builds, outermost.len())).sqrt();
-    let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
+    let critical = student::critical_value_of(confidence, moderated.degrees_of_freedom)?;
     Ok(Duet {
-        ratio: Interval { estimate: mean, low: mean - reach, high: mean + reach, confidence }.exp(),
+        ratio: around(mean, critical * error, confidence),
         side,
+        error,
         spread: spread.variance.sqrt(),
         degrees_of_freedom: moderated.degrees_of_freedom,
     })

@@ -10,6 +10,7 @@ use assay_model::record::{DuetTurn, MAX_GENERATOR_DELAY_SHARE, Measurement};
 use assay_model::units::Nanos;
 use assay_stats::duet::{Duet, Restart, duet};
 use assay_stats::moderation::Prior;
+use assay_stats::simultaneous::{Boundary, Looks};
 
 use crate::window::Evidence;
 
@@ -54,9 +55,14 @@ impl Played {
 
     /// What it says of the rates, new over base, and by how many restarts; `None` where nothing was measured, too much is void,
     /// or too few restarts are left.
-    pub(crate) fn ratio(&self, confidence: f64) -> Option<(Duet, usize)> {
+    pub(crate) fn ratio(&self, looks: Looks, confidence: f64) -> Option<(Duet, usize)> {
         let told = duet(std::slice::from_ref(&self.restarts), &Prior::none(), confidence);
-        Some((told.ok().filter(|_| !self.is_withheld())?, self.restarts.len()))
+        let (told, restarts) = (told.ok().filter(|_| !self.is_withheld())?, self.restarts.len());
+        let Looks::EveryRound { most_rounds } = looks else { return Some((told, restarts)) };
+        // Where servers lived in groups, a control has several restarts in a round.
+        let boundary = Boundary::every_round(2, most_rounds, confidence).ok()?;
+        let critical = boundary.critical_value_of(restarts.min(most_rounds), told.degrees_of_freedom)?;
+        Some((told.with_critical_value(critical), restarts))
     }
 
     /// Pairs the windows of one restart: those of the same rotation, each beside the other and on the other side.

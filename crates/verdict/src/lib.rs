@@ -31,6 +31,7 @@ mod itself;
 mod lag;
 mod latency;
 mod limit;
+mod looks;
 mod losses;
 pub mod material;
 mod measured;

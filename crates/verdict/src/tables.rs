@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Record, State};
+use assay_model::record::Entry;
 use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
@@ -12,6 +12,7 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Components, Restlessness, Table, Windows};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
+use super::looks::looks;
 use super::measured::Measured;
 use super::ranking::{Ranking, ranking};
 use super::sample::{Sample, sample_of};
@@ -252,19 +253,6 @@ fn measured<'r>(evidence: &'r Evidence<'_>) -> Vec<InCell<'r>> {
 
 fn explained(measured: &[InCell<'_>]) -> Explained {
     explain(&measured.iter().map(|of| of.gauged.as_slice()).collect::<Vec<_>>())
-}
-
-/// When the results of a run are looked at, which decides how wide their intervals must be. A person who ends a run may have
-/// watched it and waited for a result, and so may who watches one that goes on.
-fn looks(record: &Record) -> Looks {
-    let planned = record.experiment.rounds as usize;
-    match (record.experiment.until_settled, record.state) {
-        (true, _) => Looks::EveryRound { most_rounds: planned },
-        (false, State::Interrupted | State::Running) => {
-            Looks::EveryRound { most_rounds: planned.max(record.rounds.len()) }
-        }
-        (false, State::Complete | State::BudgetSpent) => Looks::Once,
-    }
 }
 
 /// The logarithms of the rates of all windows that count, by rotation, and what the gauge showed in each: those of the first

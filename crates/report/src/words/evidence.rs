@@ -136,6 +136,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
             format!("{} (in {})", sentence(check, worst), part(*windows, "window"))
         }
         E::DifferentRuns { base, new } => runs::different(base, new),
+        E::Partial(found) => runs::partial(found),
         E::NotMeasuredHere { runs } => runs::not_measured_here(runs),
         E::Differences { between } => runs::differences(check.rule, between),
         E::FewAnswers { untold, rounds } => generator::few_answers(untold, *rounds),

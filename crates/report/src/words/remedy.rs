@@ -185,6 +185,9 @@ fn of_rule(rule: Rule) -> Option<&'static str> {
 
 fn of_other_rule(rule: Rule) -> Option<&'static str> {
     Some(match rule {
+        Rule::WholeRun => {
+            "let it come to its end: whoever may end a run by what it shows pays with wider intervals"
+        }
         Rule::OfferedLoad => {
             "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate"
         }

@@ -2,10 +2,10 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::Row;
-use assay_model::evidence::{Difference, Evidence, Foreign};
+use assay_model::evidence::{Difference, Evidence, Foreign, Partial};
 use assay_model::host::HostFacts;
 use assay_model::lab::GeneratorHost;
-use assay_model::record::Record;
+use assay_model::record::{Record, State};
 use assay_model::rule::Rule;
 use assay_model::verdict::Interval;
 
@@ -22,6 +22,24 @@ pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = 
         }
     }
     found
+}
+
+/// The runs that did not come to their end. A budget is an end that was given before.
+pub(super) fn partial(base: &Side, news: &[Side]) -> Vec<Check> {
+    let mut told: Vec<Check> = Vec::new();
+    for Record { id, state, .. } in std::iter::once(base).chain(news).map(|side| &side.record) {
+        let outcome = match state {
+            State::Complete => continue,
+            State::BudgetSpent => CheckOutcome::Pass,
+            State::Interrupted | State::Running => CheckOutcome::Warn,
+        };
+        let evidence = Evidence::Partial(Partial { run: id.clone(), state: *state });
+        let check = Check { rule: Rule::WholeRun, outcome, evidence };
+        if !told.contains(&check) {
+            told.push(check);
+        }
+    }
+    told
 }
 
 /// Where two servers at once differ by something else than one at a time.

@@ -7,7 +7,7 @@ use assay_model::record::Record;
 use assay_stats::duet::Duet;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::robust::geometric_mean;
-use assay_stats::simultaneous::Boundary;
+use assay_stats::simultaneous::{Boundary, Looks};
 use assay_stats::table::detectable_by;
 use assay_stats::unpaired::welch_log_ratio;
 use assay_stats::{Interval, tiers};
@@ -15,6 +15,7 @@ use assay_stats::{Interval, tiers};
 use super::series::{pair, series};
 use super::{Margins, Party, Planned};
 use crate::CONFIDENCE;
+use crate::looks::looks;
 
 /// The change of every metric that both sides have.
 pub(super) fn changes(row: &Planned<'_>, rows: usize, margins: &Margins) -> Vec<Change> {
@@ -100,7 +101,7 @@ fn of_duet(row: &Planned<'_>, metric: Metric, confidence: f64) -> Option<Told> {
     if metric != Metric::Rps {
         return None;
     }
-    let (told, rounds) = row.played().ratio(confidence)?;
+    let (told, rounds) = row.played().ratio(looks(row.base.evidence.record), confidence)?;
     let Duet { ratio, spread, degrees_of_freedom, .. } = told;
     Some(Told { interval: ratio, cv: spread, degrees_of_freedom, rounds })
 }
@@ -139,14 +140,16 @@ fn within_rounds(
     })
 }
 
-/// A run that was allowed to stop when its pairs were settled has looked after each round, and pays for it here too.
+/// A run whose results were looked at after each round pays for it here too, for all pairs that may have been why it ended.
 fn boundary(record: &Record, rounds: usize, confidence: f64) -> Option<Boundary> {
-    let planned = record.experiment.rounds as usize;
-    if record.experiment.until_settled && planned >= rounds {
-        let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none()).count();
-        return Boundary::every_round(proper, planned, confidence).ok();
-    }
-    Boundary::once(2, rounds, confidence).ok()
+    let told = match looks(record) {
+        Looks::Once => Boundary::once(2, rounds, confidence),
+        Looks::EveryRound { most_rounds } => {
+            let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none()).count();
+            Boundary::every_round(proper, most_rounds, confidence)
+        }
+    };
+    told.ok()
 }
 
 fn between_runs(base: &[Option<f64>], new: &[Option<f64>], confidence: f64) -> Option<Measured> {

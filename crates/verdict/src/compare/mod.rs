@@ -21,6 +21,7 @@ use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use crate::duet::{self, Played};
+use crate::looks::looks;
 use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
@@ -60,6 +61,7 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let comparing = base.record.experiment.comparing.clone().filter(|_| one_run);
     let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
     let mut caveats = caveats::caveats(base, news, differences.into_iter().flatten());
+    caveats.extend(caveats::partial(base, news));
     caveats.extend(caveats::disagreements(&rows));
     caveats.extend(planned.iter().filter_map(caveats::lost_pairs));
     caveats.extend(caveats::without_control(&base.record).filter(|_| one_run));
@@ -127,8 +129,8 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
         let Party { evidence, contender, .. } = &row.base;
         let entries = &evidence.record.contenders;
         let control = entries.iter().find(|entry| entry.control_of.as_ref() == Some(contender))?;
-        let (told, _) =
-            Played::of(evidence, &row.cell, contender, &control.identity.name).ratio(confidence)?;
+        let played = Played::of(evidence, &row.cell, contender, &control.identity.name);
+        let (told, _) = played.ratio(looks(evidence.record), confidence)?;
         Some((row.cell.clone(), told))
     };
     let ratios: Vec<_> = cells.iter().filter_map(ratio).collect();

@@ -3,9 +3,10 @@
 use assay_model::check::CheckOutcome;
 use assay_model::comparison::{Comparison, Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
-use assay_model::evidence::{Evidence, Part, Withheld};
+use assay_model::evidence::{Evidence, Part, Partial, Withheld};
 use assay_model::load::LoadTurn;
-use assay_model::record::{DuetTurn, Origin, Record};
+use assay_model::record::{DuetTurn, Origin, Record, State};
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 
 use super::{CompareError, Side, compare, ending, interleaved};
@@ -194,6 +195,39 @@ fn a_run_that_could_stop_early_pays_for_its_looks() {
     run.experiment.until_settled = true;
     run.experiment.rounds = 20;
     assert!(width(&run) > at_once);
+}
+
+/// Who watches a run and ends it by hand may have waited for a result.
+#[test]
+fn a_run_that_was_ended_by_hand_pays_for_its_looks_in_both_designs_and_says_so() {
+    let alternating = run("one", &[("old", rates(1.0)), ("new", rates(0.9))]);
+    for mut run in [alternating, duets(0.9, 0.9, 1.0)] {
+        let told = |run: &Record| {
+            let found = compare(&side(run, "old"), &[side(run, "new")], &[]).unwrap();
+            let control = found.control.first().map(|of| of.ratio.high / of.ratio.low);
+            let width = rps(&found.rows[0]).ratio.map(|ratio| ratio.high / ratio.low).unwrap();
+            let partial = found.caveats.into_iter().find(|caveat| caveat.rule == Rule::WholeRun);
+            (width, control, partial)
+        };
+        run.experiment.rounds = 20;
+        let (at_once, of_control, nothing) = told(&run);
+        assert_eq!(nothing, None);
+        run.state = State::BudgetSpent;
+        let (width, _, note) = told(&run);
+        assert_eq!(note.map(|caveat| caveat.outcome), Some(CheckOutcome::Pass));
+        assert!((width / at_once - 1.0).abs() < 1e-12, "what was planned before is no look");
+        run.state = State::Interrupted;
+        let (width, control, caveat) = told(&run);
+        let partial = Partial { run: "one".to_owned(), state: State::Interrupted };
+        assert_eq!(caveat.map(|caveat| caveat.evidence), Some(Evidence::Partial(partial)));
+        assert!(width > at_once && control >= of_control, "{width} {at_once} {control:?} {of_control:?}");
+        run.experiment.rounds = 3;
+        assert!(told(&run).0 > at_once, "more rounds than were asked for");
+        run.experiment.until_settled = true;
+        run.experiment.rounds = 20;
+        run.state = State::Complete;
+        assert!((told(&run).0 / width - 1.0).abs() < 1e-12, "the same looks");
+    }
 }
 
 /// A run of `old`, `new` and old's A/A control whose turns say what `turned` says and whose duets say `at_once` and, of the control,

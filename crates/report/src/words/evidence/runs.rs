@@ -1,7 +1,7 @@
 //! What was found out about a run as a whole, and about two of them.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Difference, Foreign, Part, Rounds};
+use assay_model::evidence::{Difference, Foreign, Part, Partial, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::super::phrases::{all_of, count_of};
 use super::{many, part};
 use crate::format;
+use crate::state::state_in_words;
 
 pub(super) fn build(version: &str, profile: &str) -> String {
     match profile {
@@ -108,6 +109,11 @@ pub(super) fn imported(origin: &Imported) -> String {
 
 pub(super) fn different(base: &str, new: &str) -> String {
     format!("{base} and {new} are different runs: what drifted between them is part of the change")
+}
+
+pub(super) fn partial(Partial { run, state }: &Partial) -> String {
+    let why = state_in_words(*state).map(|words| format!(": {words}")).unwrap_or_default();
+    format!("{run} is partial{why}")
 }
 
 pub(super) fn duet_apart(base: &str, new: &str, cell: &Cell, apart_share: f64) -> String {

@@ -1,8 +1,9 @@
 use assay_model::check::CheckOutcome;
 use assay_model::evidence::{
-    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Rounds, ServerEnded, Withheld,
+    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Partial, Rounds, ServerEnded, Withheld,
 };
 use assay_model::experiment::Cell;
+use assay_model::record::State;
 use assay_model::rule::Rule;
 use assay_model::tls::Agreed;
 use assay_model::units::Nanos;
@@ -346,6 +347,18 @@ fn a_loop_that_is_short_of_requests_is_blamed_on_who_was_slow() {
     assert!(remedy(Some(0.14), Some(0.0)).starts_with("the generator had time to spare"));
     assert!(remedy(Some(0.14), Some(0.3)).starts_with("the generator waited for its CPU"));
     assert!(!remedy(None, None).contains("slower"), "an older record does not tell");
+}
+
+#[test]
+fn a_run_that_was_ended_by_hand_is_told_to_be_partial() {
+    let partial = |state| Evidence::Partial(Partial { run: "one".to_owned(), state });
+    assert_eq!(
+        told(Rule::WholeRun, CheckOutcome::Warn, partial(State::Interrupted)),
+        "one is partial: the run was stopped by hand; this is what was measured until then"
+    );
+    let spent =
+        Check { rule: Rule::WholeRun, outcome: CheckOutcome::Pass, evidence: partial(State::BudgetSpent) };
+    assert_eq!(remedy(&spent), None);
 }
 
 #[test]
