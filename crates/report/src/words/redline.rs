@@ -138,6 +138,30 @@ mod tests {
     }
 
     #[test]
+    fn no_recovery_is_told_from_one_that_was_not_found_out() {
+        let (record, verdict) = searched(false);
+        let told = |recovered| {
+            let standing = RedlineStanding {
+                kept_per_second: Some(1_000.0),
+                missed_per_second: Some(1_020.0),
+                recovered_per_second: recovered,
+                end: RedlineEnd::Confirmed,
+                ..verdict.redlines[0].standings[0].clone()
+            };
+            let verdict = RedlineVerdict { standings: vec![standing], ..verdict.redlines[0].clone() };
+            sentences(&record, &[verdict]).remove(0)
+        };
+        for (recovered, words) in [
+            (Some(1_000.0), "; an overload leaves nothing behind."),
+            (Some(800.0), "; once overloaded it recovers at 800."),
+            (Some(0.0), "; once overloaded it does not recover at any rate."),
+            (None, "; whether it recovers from an overload was not found out."),
+        ] {
+            assert!(told(recovered).ends_with(words), "{}", told(recovered));
+        }
+    }
+
+    #[test]
     fn a_search_without_an_end_says_what_it_lacked() {
         let mut record = testing::record(&[("a", &[1000.0, 1000.0, 1000.0])]);
         (record.experiment.rounds, record.experiment.until_settled) = (3, false);
