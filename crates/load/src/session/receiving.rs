@@ -214,7 +214,13 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     }
 
     fn breached(&mut self, index: u32, breach: Breach, bytes: &[u8], now: Nanos) -> Fate {
+        let is_greeting = self.slots[index as usize].state == State::Greeting;
         match breach {
+            // Whatever comes with the answer to what was said first: the connection was never made.
+            Breach::Declined(why) | Breach::Malformed(why) | Breach::Unsolicited(why) if is_greeting => {
+                self.refusal = why;
+                return Fate::Decline;
+            }
             Breach::Malformed(why) => {
                 self.recorder.sample(P::MALFORMED, bytes, || why);
                 self.lose(index, now, Loss::Of(P::MALFORMED));

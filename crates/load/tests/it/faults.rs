@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use crate::support::{Act, Server, answer, errors, get, hello, measure, plan, try_measure};
-use assay_load::{LoadError, LoadPlan};
+use assay_load::{LoadError, LoadPlan, Span};
 use assay_model::check::CheckOutcome;
 use assay_model::load::ErrorClass;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_model::workload::{Coding, Expect, RequestKind};
+use assay_model::workload::{Coding, Expect, MessageKind, RequestKind};
 
 const N: u64 = 60;
 
@@ -202,6 +202,34 @@ fn nobody_there() {
         Err(LoadError::Unreachable { class, .. }) => assert_eq!(class, ErrorClass::AddressExhausted),
         other => panic!("{other:?}"),
     }
+}
+
+/// Connects more often than a thread may be connecting at once, so none of the failed attempts may be taken for one that goes on.
+#[test]
+fn messages_right_behind_the_opening_of_a_websocket() {
+    let server = Server::start(|seen| {
+        let key = seen.text.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
+        let accept = assay_ws::handshake::accept(key.as_bytes());
+        let head = format!(
+            "HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        );
+        let message: &[u8] = if seen.number == 0 { b"" } else { b"\x81\x02hi" };
+        Act::Answer([head.as_bytes(), message].concat())
+    });
+    let kind = RequestKind { body: Some("hello".into()), ..RequestKind::get("/") };
+    let plan = LoadPlan {
+        connections: 100,
+        requests: vec![kind],
+        websocket: Some(MessageKind::Text),
+        span: Span::Time(Nanos::from_millis(600)),
+        timeout: Nanos::from_millis(600),
+        ..plan(&server, 1)
+    };
+    let report = measure(&plan);
+    assert!(server.connections() > 200, "only {} connections", server.connections());
+    assert!(errors(&report, ErrorClass::UpgradeRefused) > 100, "{:?}", report.books);
+    let words = "a message came that none of ours asked for";
+    assert!(report.samples.iter().any(|sample| sample.detail == words), "{:?}", report.samples);
 }
 
 #[test]
