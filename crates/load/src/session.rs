@@ -239,10 +239,10 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.lose(index, now, Loss::Of(fault.into()));
     }
 
-    /// A request that would have gone out on a connection that could not be made fails with it.
-    /// Says whether there was one.
-    pub(crate) fn fail_due(&mut self, class: ErrorClass, now: Nanos) -> bool {
-        let is_due = self.schedule.take(now).is_some();
+    /// A request that would have gone out on the slot's connection, which could not be made or used, fails with it.
+    /// Says whether there was one; there is none for a slot that is left idle.
+    pub(crate) fn fail_due(&mut self, index: u32, class: ErrorClass, now: Nanos) -> bool {
+        let is_due = index < self.idle_from && self.schedule.take(now).is_some();
         if is_due {
             self.recorder.failed_unsent(class, 1, now);
         }

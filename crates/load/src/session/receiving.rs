@@ -158,7 +158,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             self.list(index);
             return Fate::Keep;
         }
-        if self.fail_due(ErrorClass::SendTimeout, now) {
+        if self.fail_due(index, ErrorClass::SendTimeout, now) {
             let why = "the server takes no request on the connection (SETTINGS_MAX_CONCURRENT_STREAMS)";
             self.recorder.sample(ErrorClass::SendTimeout, &[], || why.to_owned());
         }

@@ -92,7 +92,7 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
         self.first_failure.get_or_insert_with(|| (class, why.to_owned()));
         if self.begun {
             self.session.recorder.sample(class, &[], || why.to_owned());
-            self.session.fail_due(class, now);
+            self.session.fail_due(index, class, now);
         }
         self.vacate(index, now);
     }

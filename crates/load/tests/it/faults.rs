@@ -233,6 +233,25 @@ fn messages_right_behind_the_opening_of_a_websocket() {
 }
 
 #[test]
+fn idle_connections_that_are_lost_for_good() {
+    let server = Server::start(|_| Act::Answer(hello()));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut used = listener.accept().unwrap().0;
+        let mut idle: Vec<_> = (0..3).map(|_| listener.accept().unwrap().0).collect();
+        drop(listener);
+        while used.read(&mut [0; 1024]).is_ok_and(|n| n > 0) {
+            idle.clear();
+            used.write_all(&hello()).unwrap();
+        }
+    });
+    let span = Span::Time(Nanos::from_millis(100));
+    let report = measure(&LoadPlan { target, idle: 3, span, ..plan(&server, 1) });
+    assert!(report.books.ok > 0 && report.books.failed() == 0, "{:?}", report.books);
+}
+
+#[test]
 fn samples_show_what_came() {
     let server = Server::start(|_| Act::Answer(answer(503, "busy\n")));
     let report = measure(&plan(&server, 10));
