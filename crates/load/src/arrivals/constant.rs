@@ -10,6 +10,8 @@ use super::{Arrivals, Share};
 pub struct Constant {
     start: Nanos,
     period_ns: f64,
+    /// The number of the thread's first request.
+    first: u64,
     number: u64,
     stride: u64,
 }
@@ -17,8 +19,8 @@ pub struct Constant {
 impl Constant {
     /// The schedule of one thread.
     pub fn new(share: Share) -> Self {
-        let (number, stride) = (share.thread as u64, share.threads as u64);
-        Self { start: Nanos::ZERO, period_ns: 1e9 / share.per_second, number, stride }
+        let (first, stride) = (share.thread as u64, share.threads as u64);
+        Self { start: Nanos::ZERO, period_ns: 1e9 / share.per_second, first, number: first, stride }
     }
 }
 
@@ -26,7 +28,7 @@ impl Arrivals for Constant {
     const OPEN: bool = true;
 
     fn begin(&mut self, start: Nanos) {
-        self.start = start;
+        (self.start, self.number) = (start, self.first);
     }
 
     /// Multiplied out from the start, so that no rounding accumulates.
@@ -66,5 +68,16 @@ mod tests {
         let mut both = [times(0, 2, 50), times(1, 2, 50)].concat();
         both.sort_unstable();
         assert_eq!(both, times(0, 1, 100));
+    }
+
+    #[test]
+    fn each_window_has_the_schedule_from_its_beginning() {
+        let mut arrivals = Constant::new(Share { per_second: 1e6, thread: 1, threads: 2 });
+        for start in [0, 5_000_000] {
+            arrivals.begin(Nanos(start));
+            assert_eq!(arrivals.next(), Nanos(start + 1_000));
+            arrivals.pass();
+            assert_eq!(arrivals.next(), Nanos(start + 3_000));
+        }
     }
 }

@@ -17,7 +17,7 @@ pub trait Arrivals {
     /// Whether requests are due at times of their own (open) or whenever a connection is free (closed).
     const OPEN: bool;
 
-    /// Places the schedule's origin.
+    /// Begins the schedule, anew if it has begun before, with its origin at `start`.
     fn begin(&mut self, start: Nanos);
 
     /// The intended time of the next request, non-decreasing; [`Nanos::ZERO`] for "as soon as a connection is free".

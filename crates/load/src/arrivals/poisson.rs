@@ -19,9 +19,7 @@ impl Poisson {
     /// The schedule of one thread; `rng` must be a stream of the thread's own.
     pub fn new(share: Share, rng: ChaCha8Rng) -> Self {
         let mean_gap_ns = 1e9 * share.threads as f64 / share.per_second;
-        let mut poisson = Self { start: Nanos::ZERO, mean_gap_ns, offset_ns: 0.0, rng };
-        poisson.pass();
-        poisson
+        Self { start: Nanos::ZERO, mean_gap_ns, offset_ns: 0.0, rng }
     }
 }
 
@@ -29,7 +27,8 @@ impl Arrivals for Poisson {
     const OPEN: bool = true;
 
     fn begin(&mut self, start: Nanos) {
-        self.start = start;
+        (self.start, self.offset_ns) = (start, 0.0);
+        self.pass();
     }
 
     fn next(&self) -> Nanos {
@@ -84,5 +83,19 @@ mod tests {
     fn a_seed_gives_one_schedule() {
         assert_eq!(gaps(3, 100), gaps(3, 100));
         assert_ne!(gaps(3, 100), gaps(4, 100));
+    }
+
+    #[test]
+    fn each_window_begins_with_a_gap_of_its_own() {
+        let share = Share { per_second: 1_000.0, thread: 0, threads: 1 };
+        let mut arrivals = Poisson::new(share, ChaCha8Rng::seed_from_u64(5));
+        let firsts = [0, 1_000_000_000].map(|start| {
+            arrivals.begin(Nanos(start));
+            let first = arrivals.next() - Nanos(start);
+            (0..1_000).for_each(|_| arrivals.pass());
+            first
+        });
+        assert_ne!(firsts[0], firsts[1]);
+        assert!(firsts.iter().all(|first| *first < Nanos::from_millis(10)), "{firsts:?}");
     }
 }
