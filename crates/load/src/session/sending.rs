@@ -65,7 +65,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.protocol.parcel(line, self.flights.row(index), &self.traffic)
     }
 
-    /// What was issued until now has left `at` this moment; `None` where it left as it was sent.
+    /// What was issued until now has left `at` this moment; `None` where it left as it was sent. On a connection that has no room
+    /// it has not left with the engine's last call, which may be older: that takes back nothing of the time at which it was issued.
     #[inline]
     pub(crate) fn submitted(&mut self, at: Option<Nanos>) {
         if let Some(at) = at {
@@ -73,6 +74,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 let flight = &mut self.flights.row(index)[place as usize];
                 if flight.live && !flight.submitted {
                     flight.submitted = true;
+                    let at = at.max(flight.issued);
                     self.recorder.flow.postpone(flight.sent, at);
                     flight.sent = at;
                 }

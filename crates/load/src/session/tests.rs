@@ -72,6 +72,15 @@ fn a_parcel_goes_on_where_the_engine_stopped_accepting() {
 }
 
 #[test]
+fn a_request_is_never_sent_before_it_was_issued() {
+    let mut session = session(u32::MAX);
+    session.issue(Nanos(20));
+    // The engine has sent nothing since: the connection is blocked.
+    session.submitted(Some(Nanos(15)));
+    assert_eq!(session.flights.row(0)[0].sent, Nanos(20));
+}
+
+#[test]
 fn a_reset_is_told_apart_by_what_had_left_and_what_had_come() {
     let mut session = session(u32::MAX);
     session.issue(Nanos(10));
