@@ -52,6 +52,8 @@ pub(crate) struct Pipeline {
 impl Protocol for Http1 {
     type Line = Pipeline;
 
+    const MAY_BAR: bool = false;
+
     fn new(plan: &LoadPlan) -> Result<Self, LoadError> {
         let render = |kind| Rendered::new(kind, &plan.host);
         let requests: Vec<Rendered> = plan.requests.iter().map(render).collect::<Result<_, _>>()?;

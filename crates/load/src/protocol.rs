@@ -27,6 +27,9 @@ pub(crate) trait Protocol: Sized {
     /// The class of what cannot be understood.
     const MALFORMED: ErrorClass = ErrorClass::Parse;
 
+    /// Whether a connection on which nothing is in flight may still take no request.
+    const MAY_BAR: bool = true;
+
     /// Renders the plan's requests.
     ///
     /// # Errors

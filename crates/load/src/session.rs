@@ -285,9 +285,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     }
 
     /// Whether the slot's connection is idle and takes no request, though more may be sent on it.
+    #[inline]
     fn is_barred(&self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
-        slot.state == State::Open
+        P::MAY_BAR
+            && slot.state == State::Open
             && index < self.idle_from
             && slot.issued < self.most
             && slot.line.in_flight() == 0

@@ -104,6 +104,12 @@ impl Both {
         fate
     }
 
+    /// Hands over what the server has to say; whether the connection goes on. It is timed while something of ours waits to leave
+    /// on it, and nothing is in flight.
+    fn goes_on(&mut self, now: u64) -> bool {
+        matches!(self.deliver(now), Fate::Keep | Fate::Await(_))
+    }
+
     fn outcomes(&self) -> (u64, Vec<(ErrorClass, u64)>) {
         let total = &self.session.recorder.total;
         (total.ok, total.errors().into_iter().collect())
@@ -159,7 +165,7 @@ fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
     write_field(b"server", b"without a status", &mut block);
     write_block(5, &block, true, both.server.out());
     both.answer(7, "ok");
-    assert_eq!(both.deliver(20), Fate::Keep);
+    assert!(both.goes_on(20));
     let classes = [ErrorClass::StreamReset, ErrorClass::Parse, ErrorClass::WrongBody];
     assert_eq!(both.outcomes(), (1, classes.map(|class| (class, 1)).to_vec()));
 }
@@ -176,7 +182,7 @@ fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
     assert_eq!((both.session.in_flight(), both.session.slots[0].deadline), (1, Nanos(500) + TIMEOUT));
     both.answer(1, "ok");
     both.answer(9, "ok");
-    assert_eq!(both.deliver(1100), Fate::Keep);
+    assert!(both.goes_on(1100));
     assert_eq!(both.outcomes().0, 2, "what comes too late is nobody's");
     both.issue(1200);
     assert_eq!(both.session.expire(0, Nanos(1200) + TIMEOUT), Fate::Abort, "nothing is left to wait for");
@@ -219,7 +225,7 @@ fn a_request_that_is_given_back_each_time_fails_when_its_time_is_over() {
         }
         now += 400;
         assert!(now < 10_000, "it never ends");
-        assert_eq!(both.deliver(now), Fate::Keep);
+        assert!(both.goes_on(now));
     }
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 4)]));
     assert_eq!(
@@ -236,7 +242,7 @@ fn streams_that_are_reset_are_failures_however_many_they_are() {
         for stream in both.issue(20) {
             write_reset(stream, Code::InternalError.number(), both.server.out());
         }
-        assert_eq!(both.deliver(20), Fate::Keep, "no flood: each ends a request");
+        assert!(both.goes_on(20), "no flood: each ends a request");
     }
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::StreamReset, 16_000)]));
 }
@@ -248,6 +254,18 @@ fn a_server_that_takes_no_stream_fails_what_is_due() {
     assert!(both.issue(30).is_empty());
     assert_eq!(both.session.expire(0, Nanos(1020)), Fate::Abort);
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 1)]));
+}
+
+#[test]
+fn a_server_that_takes_no_more_streams_is_timed_from_its_last_answer() {
+    let mut both = Both::new(None, Settings::default());
+    let opened = both.issue(10);
+    write_head(Kind::Settings, 0, 0, 6, both.server.out());
+    both.server.out().extend_from_slice(&[0, 3, 0, 0, 0, 0]);
+    opened.iter().for_each(|&stream| both.answer(stream, "ok"));
+    assert_eq!(both.deliver(20), Fate::Await(Nanos(20) + TIMEOUT));
+    assert_eq!(both.outcomes(), (4, vec![]));
+    assert!(both.issue(30).is_empty());
 }
 
 #[test]

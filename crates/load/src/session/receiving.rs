@@ -43,7 +43,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 Err(breach) => return (view.len(), self.breached(index, breach, rest, now)),
             }
         }
-        (read, Fate::Keep)
+        (read, self.keep(index, now))
     }
 
     /// Nothing more can be told before other bytes come.
