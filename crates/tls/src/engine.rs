@@ -165,11 +165,13 @@ impl<E: Engine> Engine for Tls<E> {
         let dropped = n.min(session.view().len() as u64);
         session.consume(dropped as usize);
         session.to_skip = session.to_skip.saturating_add(n - dropped);
+        // The end of the stream may come with the last of these bytes, and is told behind them.
+        let next = self.pending.len();
         if session.to_skip > 0 {
             self.pull(conn);
         }
         if self.skipping(conn) == 0 {
-            self.pending.push(Event::Readable(conn));
+            self.pending.insert(next, Event::Readable(conn));
         }
     }
 

@@ -63,3 +63,32 @@ fn carries_megabytes_over_tcp_in_user_space() {
     let beneath = client.statistics().tls.unwrap().received_bytes;
     assert!(beneath > BYTES as u64, "{beneath} bytes of ciphertext");
 }
+
+/// Polls both until they have nothing more to say to each other; returns the client's and the server's.
+fn settle(server: &mut Tls<UserStack<Ring>>, client: &mut Tls<UserStack<Ring>>) -> (Vec<Event>, Vec<Event>) {
+    let (mut near, mut far, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..200 {
+        server.poll(Nanos::ZERO, &mut events).unwrap();
+        far.append(&mut events);
+        client.poll(Nanos::ZERO, &mut events).unwrap();
+        near.append(&mut events);
+    }
+    (near, far)
+}
+
+#[test]
+fn a_skip_is_told_to_be_done_before_the_end() {
+    let [mut server, mut client] = engines();
+    let address = server.listen("10.77.0.1:0".parse().unwrap()).unwrap();
+    let near = client.connect(address, None).unwrap();
+    let (_, accepted) = settle(&mut server, &mut client);
+    let [Event::Accepted(far)] = accepted[..] else { panic!("{accepted:?}") };
+    assert_eq!(server.send(far, &[b"skipped"]), 7);
+    server.close(far);
+    settle(&mut server, &mut client);
+    // Nobody has looked at any of it, so what is skipped is decrypted only now, and the end with it.
+    client.skip(near, 7);
+    assert_eq!(client.skipping(near), 0);
+    let (told, _) = settle(&mut server, &mut client);
+    assert_eq!(told, [Event::Readable(near), Event::Eof(near)]);
+}
