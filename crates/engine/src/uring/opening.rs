@@ -187,6 +187,9 @@ impl Uring {
                 events.push(Event::Connected(conn));
             }
             Err(error) => {
+                if let Some(c) = self.connections.get_mut(conn) {
+                    c.phase = Phase::Broken;
+                }
                 self.release(conn);
                 events.push(Event::Closed(conn, sockets::reason(error)));
             }
@@ -230,12 +233,11 @@ impl Uring {
         self.buffers.move_into(&mut c.chain, &mut c.stash);
         keep_spare(&mut self.spare, c.stash);
         self.farewells.push(c.queue);
-        if let Some(request) = c.receiving {
+        let connect = (c.phase == Phase::Connecting).then_some(Request::Connect);
+        let room = c.blocked.then_some(Request::Room);
+        for request in [connect, c.receiving, room].into_iter().flatten() {
             // A request holds on to the socket; it would outlive the descriptor.
             self.push(opcode::AsyncCancel::new(pack(request, conn)).build(), Request::Silent, conn);
-        }
-        if c.blocked {
-            self.push(opcode::AsyncCancel::new(pack(Request::Room, conn)).build(), Request::Silent, conn);
         }
         self.push(opcode::Close::new(file(conn)).build(), Request::Silent, conn);
     }

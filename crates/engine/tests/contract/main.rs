@@ -8,9 +8,12 @@ mod conformance;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
+use assay_model::units::Nanos;
 use conformance::{CONFIG, World};
+use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+const PAUSE: Nanos = Nanos::from_millis(20);
 /// Files that are left to other tests.
 const LEFT_OVER: usize = 1_000;
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -21,6 +24,11 @@ mod epoll {
     #[test]
     fn carries_thousands_of_connections() {
         super::conformance::scale::carries_thousands_of_connections(&super::Kernel(super::Epoll::new));
+    }
+
+    #[test]
+    fn a_connect_that_is_given_up_goes_on_nowhere() {
+        super::give_up_a_connect(&super::Kernel(super::Epoll::new));
     }
 }
 
@@ -33,6 +41,42 @@ mod uring {
             super::conformance::scale::carries_thousands_of_connections(&world);
         }
     }
+
+    #[test]
+    fn a_connect_that_is_given_up_goes_on_nowhere() {
+        if let Some(world) = super::with_uring() {
+            super::give_up_a_connect(&world);
+        }
+    }
+}
+
+/// Connects to a listener whose queue is full, which answers nothing, and gives up.
+fn give_up_a_connect<E: Engine>(world: &Kernel<E>) {
+    let listener = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&listener, &LOOPBACK).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
+    let _queued = TcpStream::connect(address).unwrap();
+    let (mut engine, mut events) = (world.engine(), Vec::new());
+    let conn = engine.connect(address, None).unwrap();
+    engine.poll(engine.now() + PAUSE, &mut events).unwrap();
+    assert_eq!((events.len(), attempts(address)), (0, 1));
+    engine.abort(conn);
+    for _ in 0..100 {
+        engine.poll(engine.now() + PAUSE, &mut events).unwrap();
+        assert_eq!(events, []);
+        if attempts(address) == 0 {
+            return;
+        }
+    }
+    panic!("it is still being connected");
+}
+
+/// How many attempts to connect there the kernel knows of that are not answered (proc_pid_net(5): state 02).
+fn attempts(address: SocketAddr) -> usize {
+    let known = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let theirs = format!(":{:04X} 02 ", address.port());
+    known.lines().filter(|line| line.contains(&theirs)).count()
 }
 
 /// The kernel's loopback device, with a way to make an engine.
