@@ -110,6 +110,13 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// When a body's time is over after so many more bytes of it: each buys it more, up to the allowance that it began with.
+    pub(crate) fn grant(&self, deadline: Nanos, bytes: usize, now: Nanos) -> Nanos {
+        let per_byte = 1_000_000_000 / self.body_rate.max(1);
+        let granted = Nanos((bytes as u64).saturating_mul(per_byte));
+        (deadline + granted).min(now + self.body_time)
+    }
+
     pub(crate) fn http(&self) -> assay_http::Limits {
         assay_http::Limits {
             head_bytes: self.head_bytes.min(HEAD_BYTES_MAX),

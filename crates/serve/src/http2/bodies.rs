@@ -101,7 +101,7 @@ impl Http2Session {
             self.refuse_body(at, cx);
             return Ok(());
         }
-        self.deadline = cx.now + cx.site.limits.body_time;
+        self.deadline = cx.site.limits.grant(self.deadline, data.len(), cx.now);
         match &mut incoming.purpose {
             Purpose::Echo => {
                 stream.outgoing.bytes.extend_from_slice(data);

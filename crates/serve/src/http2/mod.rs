@@ -215,10 +215,8 @@ impl Http2Session {
             Event::Data { stream, data, counted, end_stream } => {
                 self.take_data(stream, data, counted, end_stream, cx)
             }
-            Event::Window { stream: 0, .. } => {
-                self.deadline = cx.now + cx.site.limits.send_time;
-                Ok(())
-            }
+            // A window that is opened renews no time: what leaves through it does.
+            Event::Window { stream: 0, .. } => Ok(()),
             Event::Window { stream, increment } => self.widen(stream, increment, cx),
             Event::Settings { window_change } => {
                 let usual = Settings::default().header_table_bytes;
@@ -326,7 +324,6 @@ impl Http2Session {
                 if stream.window > i64::from(assay_h2::frame::MAX_31) {
                     self.reset(id, Code::FlowControlError, cx);
                 }
-                self.deadline = cx.now + cx.site.limits.send_time;
             }
         }
         Ok(())

@@ -349,6 +349,38 @@ fn bodies_have_their_limits() {
 }
 
 #[test]
+fn a_body_has_as_much_time_as_its_bytes_buy() {
+    let mut wire = Wire::new(ServeLimits::default());
+    wire.ask(1, &[(":method", "POST"), HTTP, HOST, (":path", "/json")], false);
+    wire.deliver();
+    let allowed = ServeLimits::default().body_time;
+    assert_eq!(wire.session.deadline, allowed);
+    wire.now = Nanos::from_millis(10_000);
+    wire.data(1, b"x", false);
+    wire.deliver();
+    assert_eq!(wire.session.deadline, allowed + Nanos::from_millis(2), "500 bytes per second");
+    wire.data(1, &[b'x'; 16_000], false);
+    wire.deliver();
+    assert_eq!(wire.session.deadline, wire.now + allowed);
+}
+
+#[test]
+fn who_opens_windows_has_as_much_time_as_what_leaves_through_them_buys() {
+    let mut wire = Wire::with(ServeLimits::default(), &Settings { initial_window: 0, ..Settings::default() });
+    wire.get(1, "/bytes/10");
+    wire.deliver();
+    let before = wire.session.deadline;
+    wire.now = Nanos::from_millis(10_000);
+    write_window_update(0, 1, wire.client.out());
+    wire.deliver();
+    assert_eq!(wire.session.deadline, before);
+    write_window_update(1, 4, wire.client.out());
+    wire.deliver();
+    assert_eq!(wire.body(1).len(), 4);
+    assert_eq!(wire.session.deadline, wire.now + ServeLimits::default().send_time);
+}
+
+#[test]
 fn who_opens_no_window_is_aborted_and_who_is_idle_is_told_to_go() {
     let mut wire = Wire::with(ServeLimits::default(), &Settings { initial_window: 0, ..Settings::default() });
     wire.get(1, "/bytes/10");

@@ -2,7 +2,6 @@
 
 use assay_http::render::{CONTINUE, RenderError};
 use assay_http::{BodyLimits, BodyReader, Framing};
-use assay_model::units::Nanos;
 use crc32fast::Hasher;
 
 use super::{Context, Next, Phase, Reply, Session, Turn};
@@ -101,7 +100,7 @@ impl Session {
             _ => Ok(()),
         };
         let is_told = matches!(plan, AnswerPlan::Echo | AnswerPlan::Sum);
-        self.grant_time(step.consumed, cx);
+        self.deadline = cx.site.limits.grant(self.deadline, step.consumed, cx.now);
         let turn = match (told, step.finished) {
             (Err(_), _) => self.fail(cx),
             (Ok(()), false) => Turn::go_on(0),
@@ -109,13 +108,6 @@ impl Session {
             (Ok(()), true) => self.carry_out(plan, reply, more, cx),
         };
         turn.after(step.consumed)
-    }
-
-    /// Each byte buys the body more time, up to the allowance it began with.
-    fn grant_time(&mut self, bytes: usize, cx: &Context<'_>) {
-        let per_byte = 1_000_000_000 / cx.site.limits.body_rate.max(1);
-        let granted = Nanos((bytes as u64).saturating_mul(per_byte));
-        self.deadline = (self.deadline + granted).min(cx.now + cx.site.limits.body_time);
     }
 
     /// The body is malformed or too large. Half an echo cannot become a refusal: it ends short, which shows.
