@@ -221,7 +221,7 @@ fn messages_right_behind_the_opening_of_a_websocket() {
         connections: 100,
         requests: vec![kind],
         websocket: Some(MessageKind::Text),
-        span: Span::Time(Nanos::from_millis(600)),
+        span: Span::Time(Nanos::from_millis(1_500)),
         timeout: Nanos::from_millis(600),
         ..plan(&server, 1)
     };
@@ -246,9 +246,8 @@ fn idle_connections_that_are_lost_for_good() {
             used.write_all(&hello()).unwrap();
         }
     });
-    let span = Span::Time(Nanos::from_millis(100));
-    let report = measure(&LoadPlan { target, idle: 3, span, ..plan(&server, 1) });
-    assert!(report.books.ok > 0 && report.books.failed() == 0, "{:?}", report.books);
+    let report = measure(&LoadPlan { target, idle: 3, ..plan(&server, 2_000) });
+    assert_eq!((report.books.ok, report.books.failed()), (2_000, 0), "{:?}", report.books);
 }
 
 #[test]
