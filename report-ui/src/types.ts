@@ -792,7 +792,8 @@ export interface RedlineStanding {
    */
   missed_per_second: number | null;
   /**
-   * Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
+   * Highest rate at which a server kept it again after it had been overloaded, 0 for one that did so at no rate; absent when
+   * that was not found out.
    */
   recovered_per_second: number | null;
   /**
