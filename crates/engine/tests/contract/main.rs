@@ -53,7 +53,9 @@ mod uring {
 /// Connects to a listener whose queue is full, which answers nothing, and gives up.
 fn give_up_a_connect<E: Engine>(world: &Kernel<E>) {
     let listener = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    rustix::net::bind(&listener, &LOOPBACK).unwrap();
+    // Other programs' tests connect to any port of the usual address.
+    let [.., third, fourth] = std::process::id().to_be_bytes();
+    rustix::net::bind(&listener, &SocketAddr::from(([127, 83, third, fourth], 0))).unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let address = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
     let _queued = TcpStream::connect(address).unwrap();
@@ -75,7 +77,9 @@ fn give_up_a_connect<E: Engine>(world: &Kernel<E>) {
 /// How many attempts to connect there the kernel knows of that are not answered (proc_pid_net(5): state 02).
 fn attempts(address: SocketAddr) -> usize {
     let known = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let theirs = format!(":{:04X} 02 ", address.port());
+    let SocketAddr::V4(theirs) = address else { panic!("{address}") };
+    let ip = u32::from_ne_bytes(theirs.ip().octets());
+    let theirs = format!(" {ip:08X}:{:04X} 02 ", theirs.port());
     known.lines().filter(|line| line.contains(&theirs)).count()
 }
 

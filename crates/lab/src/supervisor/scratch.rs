@@ -9,10 +9,11 @@ use std::path::Path;
 use crate::in_use;
 use crate::owner::is_own;
 
-/// What others may do with a file (inode(7)).
-const OTHERS: u32 = 0o077;
+/// The right of others to write (inode(7)). They may be let through: whoever serves a database from its folder is another user.
+const OTHERS_WRITE: u32 = 0o022;
 
-/// Makes a folder for this user alone, or takes one that is there and is; it counts as used until the file is closed.
+/// Makes a folder for this user alone, or takes one of this user's that nobody else can write to; it counts as used until the file is
+/// closed.
 pub(super) fn take(folder: &Path) -> Result<File, String> {
     let cannot = |problem: String| {
         format!("no scratch folder {}: {problem}; make room there, or set TMPDIR", folder.display())
@@ -24,7 +25,7 @@ pub(super) fn take(folder: &Path) -> Result<File, String> {
     };
     let taken = in_use::hold(folder).map_err(|error| cannot(error.to_string()))?;
     let found = taken.metadata().map_err(|error| cannot(error.to_string()))?;
-    if is_ours || (is_own(&found) && found.mode() & OTHERS == 0) {
+    if is_ours || (is_own(&found) && found.mode() & OTHERS_WRITE == 0) {
         return Ok(taken);
     }
     Err(format!(
@@ -54,6 +55,9 @@ mod tests {
         take(&path("fresh")).expect("made");
         assert_eq!(mode("fresh"), 0o700);
         take(&path("fresh")).expect("taken again by who made it");
+        std::fs::create_dir(path("readable")).expect("made");
+        std::fs::set_permissions(path("readable"), std::fs::Permissions::from_mode(0o711)).expect("opened");
+        take(&path("readable")).expect("nobody else can write there");
         std::fs::create_dir(path("open")).expect("made");
         std::fs::set_permissions(path("open"), std::fs::Permissions::from_mode(0o777)).expect("opened");
         symlink(path("fresh"), path("link")).expect("linked");
