@@ -35,7 +35,8 @@ pub(crate) struct Limit {
     pub because: Bottleneck,
 }
 
-/// Judges medians over the windows whose rate counts, because it is the rate that was limited; `wider` is the same contender with the next greater number of connections.
+/// Judges medians over the windows whose rate counts, because it is the rate that was limited; `wider` is the same contender with the
+/// next greater number of connections.
 pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Limit {
     if sample.rated().next().is_none() {
         return Limit { by: LimitedBy::Unknown, because: Bottleneck::NoWindow };
