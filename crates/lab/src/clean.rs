@@ -158,6 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn the_results_of_other_programs_are_left_alone() {
+        let root = tempfile::tempdir().expect("folder");
+        for name in ["exp1", "2026-11-26", "20261126-1-x", "20261126-120000-"] {
+            for part in ["logs", "work"] {
+                std::fs::create_dir_all(root.path().join(name).join(part)).expect("made");
+            }
+        }
+        assert_eq!(leftovers(&Store::new(root.path()), &[root.path()]), Vec::<PathBuf>::new());
+    }
+
+    #[test]
     fn the_work_of_a_killed_run_is_left_over_and_that_of_a_running_one_is_not() {
         let root = tempfile::tempdir().expect("folder");
         let store = Store::new(root.path());

@@ -79,7 +79,9 @@ impl Secrets {
         let telling = fields
             .into_iter()
             .filter(|(name, _)| FIELDS.contains(&&*name.to_lowercase()) || is_telling(name));
-        self.learn(telling.flat_map(|(name, value)| credentials(value).map(|of| (of, name.to_owned()))));
+        self.learn(
+            telling.flat_map(|(name, value)| credentials(value).into_iter().map(|of| (of, name.to_owned()))),
+        );
     }
 
     /// `text` without the secrets in it.
@@ -120,14 +122,14 @@ pub(crate) fn is_telling(name: &str) -> bool {
 
 /// The value of a field that holds credentials, those behind a scheme such as `Bearer`, and those of each cookie. What is put in their
 /// places when all are known is no secret.
-fn credentials(value: &str) -> impl Iterator<Item = String> {
+fn credentials(value: &str) -> Vec<String> {
     let placeholder = |text: &str| text.contains("${");
     let is_scheme = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let behind_scheme =
         value.trim().split_once(' ').filter(|(word, _)| is_scheme(word)).map(|(_, token)| token);
     let cookies = value.split(';').filter_map(|cookie| Some(cookie.split_once('=')?.1));
     let all = std::iter::once(value).chain(behind_scheme).chain(cookies).map(str::trim);
-    all.filter(move |text| !placeholder(text)).map(str::to_owned).collect::<Vec<_>>().into_iter()
+    all.filter(|text| !placeholder(text)).map(str::to_owned).collect()
 }
 
 /// A value of several lines, such as a private key, is met line by line in logs.

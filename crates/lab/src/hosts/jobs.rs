@@ -30,7 +30,7 @@ use crate::supervisor::{Ended, Supervised, SupervisorOptions};
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// All jobs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Jobs {
     jobs: BTreeMap<u64, Job>,
     /// Those of this host's environment, which jobs may have and print.

@@ -33,11 +33,10 @@ pub(super) fn supervise(options: &SupervisorOptions, events: &mut dyn Write) -> 
     // Behind the namespaces: new capabilities clear it (prctl(2)).
     ending::end_with_parent(options.parent, Signal::TERM)?;
     thread::spawn(move || obey(std::io::stdin(), &wake));
-    // In use until all is over.
     let scratch: Result<Vec<_>, String> =
         options.scratch.iter().map(|folder| scratch::take(folder)).collect();
-    let result = match scratch.as_ref().map_err(Clone::clone).and_then(|_| start(options)) {
-        Ok((pid, pump)) => {
+    let result = match scratch.and_then(|used| Ok((start(options)?, used))) {
+        Ok(((pid, pump), _used)) => {
             let pid_number = pid.as_raw_nonzero().get().unsigned_abs();
             let told =
                 tell(events, &SupervisorEvent::Started { pid: pid_number, group: options.group.clone() });

@@ -104,12 +104,6 @@ impl Both {
         fate
     }
 
-    /// Hands over what the server has to say; whether the connection goes on. It is timed while something of ours waits to leave
-    /// on it, and nothing is in flight.
-    fn goes_on(&mut self, now: u64) -> bool {
-        matches!(self.deliver(now), Fate::Keep | Fate::Await(_))
-    }
-
     fn outcomes(&self) -> (u64, Vec<(ErrorClass, u64)>) {
         let total = &self.session.recorder.total;
         (total.ok, total.errors().into_iter().collect())
@@ -165,7 +159,7 @@ fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
     write_field(b"server", b"without a status", &mut block);
     write_block(5, &block, true, both.server.out());
     both.answer(7, "ok");
-    assert!(both.goes_on(20));
+    assert_eq!(both.deliver(20), Fate::Await(Nanos(20) + TIMEOUT));
     let classes = [ErrorClass::StreamReset, ErrorClass::Parse, ErrorClass::WrongBody];
     assert_eq!(both.outcomes(), (1, classes.map(|class| (class, 1)).to_vec()));
 }
@@ -182,7 +176,7 @@ fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
     assert_eq!((both.session.in_flight(), both.session.slots[0].deadline), (1, Nanos(500) + TIMEOUT));
     both.answer(1, "ok");
     both.answer(9, "ok");
-    assert!(both.goes_on(1100));
+    assert_eq!(both.deliver(1100), Fate::Await(Nanos(1100) + TIMEOUT));
     assert_eq!(both.outcomes().0, 2, "what comes too late is nobody's");
     both.issue(1200);
     assert_eq!(both.session.expire(0, Nanos(1200) + TIMEOUT), Fate::Abort, "nothing is left to wait for");
@@ -225,7 +219,9 @@ fn a_request_that_is_given_back_each_time_fails_when_its_time_is_over() {
         }
         now += 400;
         assert!(now < 10_000, "it never ends");
-        assert!(both.goes_on(now));
+        // Timed once, because our answer to the server's settings has not left.
+        let timed = Fate::Await(Nanos(now) + TIMEOUT);
+        assert_eq!(both.deliver(now), if now == 410 { timed } else { Fate::Keep });
     }
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 4)]));
     assert_eq!(
@@ -238,11 +234,13 @@ fn a_request_that_is_given_back_each_time_fails_when_its_time_is_over() {
 #[test]
 fn streams_that_are_reset_are_failures_however_many_they_are() {
     let mut both = Both::new(None, Settings::default());
-    for _ in 0..4000 {
+    for round in 0..4000 {
         for stream in both.issue(20) {
             write_reset(stream, Code::InternalError.number(), both.server.out());
         }
-        assert!(both.goes_on(20), "no flood: each ends a request");
+        let timed = Fate::Await(Nanos(20) + TIMEOUT);
+        let expected = if round == 0 { timed } else { Fate::Keep };
+        assert_eq!(both.deliver(20), expected, "no flood: each ends a request");
     }
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::StreamReset, 16_000)]));
 }
