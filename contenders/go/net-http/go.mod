@@ -1,6 +1,6 @@
 module assay/contenders/net-http
 
-go 1.24.0
+go 1.23.0
 
 require store v0.0.0
 

@@ -54,8 +54,7 @@ func main() {
 	}
 	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), Handler: mux}
 	if os.Getenv("PROTOCOL") == "h2c" { // over TLS it speaks HTTP/2 by itself
-		server.Protocols = new(http.Protocols)
-		server.Protocols.SetUnencryptedHTTP2(true)
+		speakH2C(server)
 	}
 	certificate, key := os.Getenv("CERT"), os.Getenv("KEY")
 	if certificate == "" {

@@ -10,7 +10,7 @@ use super::tls::TlsArguments;
 use super::{DatabaseArguments, HttpName, Places};
 use crate::destination::Consent;
 
-/// Ask servers for every rule of HTTP/1.1 and of the test types they answer, or of HTTP/2, and say which they keep.
+/// Check which rules servers keep: of HTTP/1.1 and the test types they answer, of HTTP/2, or of WebSocket.
 ///
 /// Servers of the catalogue and commands are started, asked and stopped, one after the other; a URL is asked as it is. The
 /// suite sends broken and hostile requests: ask only servers that you may ask so.

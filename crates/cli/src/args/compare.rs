@@ -57,7 +57,7 @@ pub(crate) struct CompareArguments {
     /// Length of one measured window [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) duration: Option<Nanos>,
-    /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
+    /// Longest load given to a fresh server until it no longer gets faster [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) warmup: Option<Nanos>,
     /// How: duet (base and other under load at the same time, for builds of one server), alternating (one at a time, by

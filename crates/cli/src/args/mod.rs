@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Redline(RedlineArguments),
     /// Tell where the time of servers goes, and where one spends more of it than another
     Why(WhyArguments),
-    /// Ask servers for every rule of HTTP/1.1, and say which they keep
+    /// Check which rules of HTTP/1.1, HTTP/2 or WebSocket servers keep
     Check(CheckArguments),
     /// Tell what changed: between runs, between contenders, or between commands measured now
     Compare(CompareArguments),
@@ -105,11 +105,11 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write a run as JSON, CSV, Markdown, JUnit XML, OpenMetrics or SVG
     Export(ExportArguments),
-    /// Take over results that somebody else measured: a results.json of TechEmpower's
+    /// Import results that others measured: a results.json of TechEmpower's
     Import(ImportArguments),
-    /// Tell whether this machine is fit to measure on, what spoils it, and how to mend it
+    /// Tell whether this machine is fit to measure on, what spoils it, and how to fix it
     Doctor(DoctorArguments),
-    /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules of HTTP/1.1
+    /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules that are checked
     List(ListArguments),
     /// Remove what crashed runs left behind
     Clean(CleanArguments),

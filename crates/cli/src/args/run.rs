@@ -20,7 +20,7 @@ use crate::destination::Consent;
 
 /// Measure servers against each other and against what this machine can do.
 ///
-/// Without arguments this runs the experiment `showdown` over the whole catalogue.
+/// Without arguments this runs the experiment `showdown`.
 #[derive(Args, Clone)]
 pub(crate) struct RunArguments {
     /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…, host:port (http); `!` before one excludes
@@ -101,11 +101,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = value::generators, help_heading = "Load")]
     pub(crate) generators: Option<u32>,
 
-    /// Length of one measured window. Where a budget says how many turns there are, the longest turn, which slow answers get; and so
-    /// much load in turns the first round has at most [default: 1s]
+    /// Length of one measured window. In a run with a budget: of the longest turn, which slow servers get, and of all turns of a
+    /// load in the first round [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) duration: Option<Nanos>,
-    /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
+    /// Longest load given to a fresh server until it no longer gets faster [default: 10s, or the experiment's]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) warmup: Option<Nanos>,
     /// A first answer in about half a minute for two or three servers, with wider intervals: three restarts, no A/A control, no
@@ -133,7 +133,7 @@ pub(crate) struct RunArguments {
     /// This version of HTTP alone: 2 is --protocol h2c, or h2 with --tls
     #[arg(long, value_enum, value_name = "VERSION", conflicts_with = "protocol", help_heading = "Load")]
     pub(crate) http: Option<HttpName>,
-    /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
+    /// Measure no contender twice: saves its time, and leaves untested whether equals come out equal (the A/A control)
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,
     /// Look at no server for long after the rounds: slow modes and rare pauses stay hidden, and the run ends sooner
@@ -155,7 +155,7 @@ pub(crate) struct RunArguments {
     /// they take
     #[arg(long, value_name = "PRICE", help_heading = "Output")]
     pub(crate) core_hour: Option<CoreHour>,
-    /// Do not ask the contenders first what they keep of the rules of HTTP/1.1
+    /// Do not check before the first round which rules of their protocol the contenders keep
     #[arg(long, help_heading = "Load")]
     pub(crate) no_check: bool,
 
@@ -165,8 +165,8 @@ pub(crate) struct RunArguments {
     /// CPUs of the load generator [default: the other half]
     #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
     pub(crate) generator_cpus: Option<CpuSet>,
-    /// Most memory that all servers of a round may hold together; where it does not suffice, they live in groups that share one of
-    /// them [default: most of what is available]
+    /// Memory that all servers of a round may use together; if it is too little, the round is split into groups with one contender
+    /// in common [default: most of what is available]
     #[arg(long, value_name = "SIZE", value_parser = value::bytes, help_heading = "Machine")]
     pub(crate) memory: Option<u64>,
     /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), veth:1gbit (held to that
@@ -187,7 +187,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) seed: Option<u64>,
 
-    /// Write the result also here: .html, .json, .csv or .md
+    /// Write the result also here: .html, .json, .csv, .md, .xml (JUnit), .prom (OpenMetrics) or .svg
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Vec<PathBuf>,
     /// Serve the report while the run goes on, for browsers on this machine, at an address that is printed; it follows the run
@@ -242,8 +242,9 @@ pub(crate) struct RunArguments {
 
 /// Search for the highest rate at which a server keeps an objective.
 ///
-/// The rate is doubled and halved until its bounds are 2 % apart, each confirmed on freshly started servers, on the way up and
-/// after an overload. A server given as a URL is not restarted.
+/// The search begins near the capacity, takes growing steps until one rate passes and one fails, and halves the distance to 2 %.
+/// Both bounds are confirmed on freshly started servers; after an overload it is seen whether the server recovers. A server given
+/// as a URL is not restarted.
 #[derive(Args)]
 #[command(mut_arg("budget", |budget| budget.help(
     "Longest time of the search, which ends with it, found or not; implies --rounds auto [default: 10m]"
