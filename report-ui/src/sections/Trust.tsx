@@ -1,5 +1,6 @@
 /** Whether the numbers may be believed: every check with its evidence, what failed first, what is void open. */
 import type { JSX } from "preact";
+import { Prose } from "../parts/Prose";
 import { Section } from "../parts/Section";
 import { capitalised, unbroken } from "../format";
 import { onSetting, type Report } from "../select";
@@ -51,9 +52,9 @@ function CheckRow({ check, places }: { check: Check | Warning; places: string })
         {check.outcome !== "pass" && <span class="brief">{check.evidence}</span>}
         {check.outcome !== "pass" && <span class="outcome">{WORDS[check.outcome]}</span>}
       </summary>
-      <p>{unbroken(check.evidence)}</p>
+      <p><Prose words={check.evidence} /></p>
       {places && <p class="places">{places}</p>}
-      {check.remedy && <p class="remedy">{unbroken(check.remedy)}</p>}
+      {check.remedy && <p class="remedy"><Prose words={check.remedy} /></p>}
     </details>
   );
 }

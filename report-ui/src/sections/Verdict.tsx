@@ -1,6 +1,6 @@
 /** The findings in words: what is looked at first, then the rest of the run, most important first. */
 import type { JSX } from "preact";
-import { unbroken } from "../format";
+import { Prose } from "../parts/Prose";
 import type { Cell, Report } from "../select";
 
 /** Findings that are read at once; a run over many places has more, and the sections say them again. */
@@ -11,10 +11,10 @@ export function VerdictSection({ report, cell }: { report: Report; cell: Cell | 
   // One that is alone behind a fold would not be worth it.
   const shown = others.length <= AT_ONCE + 1 ? others.length : AT_ONCE;
   const nothing = report.head.run.state === "running" ? "Nothing is measured yet." : "Nothing was measured that could be judged.";
-  const paragraphs = (sentences: string[]): JSX.Element[] => sentences.map((sentence) => <p key={sentence}>{unbroken(sentence)}</p>);
+  const paragraphs = (sentences: string[]): JSX.Element[] => sentences.map((sentence) => <p key={sentence}><Prose words={sentence} /></p>);
   return (
     <section id="verdict" class="verdict wide" aria-labelledby="verdict-title" tabIndex={-1}>
-      <h1 id="verdict-title">{first ? unbroken(first) : nothing}</h1>
+      <h1 id="verdict-title"><Prose words={first ?? nothing} /></h1>
       {paragraphs(others.slice(0, shown))}
       {shown < others.length && (
         <details class="more">

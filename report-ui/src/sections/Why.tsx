@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { partsChart } from "../charts/parts";
 import { capitalised, duration, durationInterval, percent } from "../format";
 import { Chart } from "../parts/Chart";
+import { Prose } from "../parts/Prose";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
@@ -38,7 +39,7 @@ function Load({ report, why }: { report: Report; why: Explained }): JSX.Element 
     <div>
       <h3>{load}</h3>
       {why.sentences.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
+        <p key={sentence}><Prose words={sentence} /></p>
       ))}
       <Chart label={`CPU time for each answer by parts, ${load}.`} draw={draw} twin={<Table caption={`CPU time for each answer by parts, ${load}`} columns={partColumns(rows)} rows={why.parts} />} />
       {why.compared.map(({ base, contender, lines }) => (

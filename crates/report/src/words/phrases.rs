@@ -28,6 +28,7 @@ pub(super) fn plus_minus(ratio: &Interval) -> String {
     if half > WIDE * ratio.estimate {
         let size = if ratio.low < LEAST_TOLD { ratio.high } else { ratio.low };
         let digits = two_digits(size).max(usize::from(ratio.high < LARGE));
+        let digits = if hides_a_difference(ratio, digits) { digits + 1 } else { digits };
         let whole = if ratio.high < LARGE { digits } else { 0 };
         return format!("{:.digits$} to {:.whole$}", ratio.low, ratio.high);
     }
@@ -41,6 +42,13 @@ pub(super) fn plus_minus(ratio: &Interval) -> String {
         3
     };
     format!("{:.digits$} ± {half:.digits$}", ratio.estimate)
+}
+
+/// Whether an end beside 1 would read as 1 with so many decimals, as if nothing had been shown.
+fn hides_a_difference(ratio: &Interval, digits: usize) -> bool {
+    let unit = 10f64.powi(-(digits as i32));
+    let reads_as_one = |end: f64| (end - 1.0).abs() < unit / 2.0 && (end - 1.0).abs() >= unit / 20.0;
+    (ratio.low > 1.0 && reads_as_one(ratio.low)) || (ratio.high < 1.0 && reads_as_one(ratio.high))
 }
 
 /// Decimals with which two significant digits are seen.
@@ -85,6 +93,8 @@ mod tests {
         assert_eq!(of(0.034, 0.006), "0.028 to 0.040");
         assert_eq!(of(0.5, 0.46), "0.040 to 0.960");
         assert_eq!(of(20.0, 3.0), "17.0 to 23.0");
+        assert_eq!(of(1.21, 0.2), "1.01 to 1.41", "1.0 would read as no difference");
+        assert_eq!([of(0.79, 0.2), of(0.59, 0.408)], ["0.59 to 0.99", "0.182 to 0.998"]);
         assert_eq!(of(1_000.0, 999.7), "0.30 to 2000");
         assert_eq!([of(0.5, 0.5), of(0.005, 0.005)], ["0.0 to 1.0", "0.000 to 0.010"]);
         assert_eq!(of(0.0, 0.0), "0.0000000 to 0.0000000", "a ratio of nothing");
