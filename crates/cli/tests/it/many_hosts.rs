@@ -8,7 +8,9 @@ use assay_model::load::LoadReport;
 use assay_model::record::DatabaseOrigin;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Lab, Running, Slurm, Sshd, Star, Stranger, eventually, has, listing, stdout, windows};
+use crate::support::{
+    Lab, Running, SERVE, Slurm, Sshd, Star, Stranger, eventually, has, listing, stdout, windows,
+};
 
 const GENERATORS: [&str; 3] = ["gen1", "gen2", "gen3"];
 /// How far the clocks of the generators' hosts are ahead, in seconds.
@@ -72,7 +74,7 @@ fn equal_hosts_exchange_their_roles_from_round_to_round() {
         )
     };
     lab.write("lab.toml", &(host("left", 1, "0") + &host("right", 2, "0")));
-    lab.good("one");
+    lab.contender("one", "server", &format!("[build]\ncommand = [\"echo\", \"built\"]\n{SERVE}"));
     let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 100ms --rounds 3";
     let run = |words: &str| {
         let command = lab.command(&words.split(' ').collect::<Vec<_>>());
@@ -96,6 +98,10 @@ fn equal_hosts_exchange_their_roles_from_round_to_round() {
     let told = stdout(&lab.assay(&["export", "--format", "md"]).assert());
     for row in ["left | server", "right | server", "left | generator", "right | generator"] {
         assert!(told.contains(row), "{told}");
+    }
+    for host in ["left", "right"] {
+        let log = lab.run_folder().join(format!("logs/one-build-{host}.log"));
+        assert_eq!(std::fs::read_to_string(&log).expect("a log for each host"), "built\n");
     }
     let alone = run(&words.replace("lab.toml", "lab.toml --from left")).code(2);
     assert!(String::from_utf8_lossy(&alone.get_output().stderr).contains("no other host is left"));

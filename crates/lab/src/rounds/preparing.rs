@@ -151,7 +151,7 @@ impl Runner<'_> {
         Ok(versions)
     }
 
-    /// Probes and builds a contender where it is to live, and tells its versions there.
+    /// Probes and builds a contender where it is to live, and tells its versions there. Each host's build has a log of its own.
     fn prepare_at(
         &self,
         contender: &str,
@@ -164,7 +164,8 @@ impl Runner<'_> {
         preparation.needs()?;
         if let Some(build) = &process.build {
             self.telling.notice(&Event::Building { contender });
-            preparation.build(build, &self.folder.log(contender, "build"))?;
+            let what = away.map_or_else(|| "build".to_owned(), |host| format!("build-{}", host.name()));
+            preparation.build(build, &self.folder.log(contender, what))?;
         }
         // After the build, because some versions are those of what it fetched.
         Ok(preparation.versions())

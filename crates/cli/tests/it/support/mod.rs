@@ -188,7 +188,7 @@ impl Drop for Lab {
 }
 
 /// The run section of assay's own server.
-const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
+pub(crate) const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
                      \"--cpus\", \"${CPUS}\"]";
 
 /// Whether a program is installed; else the test says that it leaves something out.
