@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::hosts::message::{Answer, Request, Start};
+use assay_lab::hosts::message::{Answer, Detail, Request, Start};
 use assay_lab::hosts::parcels::pack;
 use assay_lab::hosts::session::{HostError, OwnProgram, Session};
 use assay_lab::supervisor::SupervisorOptions;
@@ -76,8 +76,11 @@ fn a_folder_travels_and_is_run_watched_and_ended() {
     assert!(there.starts_with(&session.work) && there.join("say.sh").is_file());
     let job = start(&session, &there, "exec sh say.sh");
     eventually("it speaks", || log(&session, job) == "hello\n");
-    session.ask(Request::Watch { job }).expect("watched");
-    let used = session.ask(Request::Used { job, with_memory: true }).expect("used");
+    let detail = Detail::ByThread;
+    session.ask(Request::BeginSpan { job, detail }).expect("begun");
+    let span = session.ask(Request::EndSpan { job, detail, with_memory: true }).expect("ended");
+    assert!(matches!(&span, Answer::Span { usage: Some(usage), .. } if usage.rss_bytes > 0), "{span:?}");
+    let used = session.ask(Request::UsedSinceStart { job }).expect("used");
     assert!(matches!(&used, Answer::Used { usage } if usage.rss_bytes > 0), "{used:?}");
     let listening = session.ask(Request::Listening { job }).expect("listening");
     assert_eq!(listening, Answer::Listening { addresses: Vec::new() });
@@ -101,6 +104,8 @@ fn what_cannot_be_done_is_refused_and_the_agent_goes_on() {
     let job = start(&session, &session.work, "exec sleep 1000");
     let unheard = format!("box1: there is no job {job} that is spoken to");
     assert_eq!(refused(Request::Say { job }), unheard);
+    let end = Request::EndSpan { job, detail: Detail::ByClock, with_memory: false };
+    assert_eq!(refused(end), format!("box1: no such span of job {job} has begun"));
     let address = "192.0.2.1".parse().expect("address");
     assert!(refused(Request::Port { address, fixed: None }).starts_with("box1: cannot listen on 192.0.2.1"));
     let clock = session.clock().expect("a clock");

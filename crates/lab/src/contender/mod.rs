@@ -31,7 +31,7 @@ pub use inherited::Inherited;
 pub(crate) use inherited::Purpose;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::Server;
-pub(crate) use server_process::Sampling;
+pub(crate) use server_process::{Sampling, of_sum};
 pub use upstream::Upstream;
 
 pub use crate::tools::Tools;

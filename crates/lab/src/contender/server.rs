@@ -26,6 +26,7 @@ use super::ready::Readiness;
 use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
 use crate::hosts::away::JobHandle;
+use crate::hosts::message::Detail;
 use crate::running;
 use crate::stack::{UserEnd, read_shared};
 use crate::subject::{Launch, Process, Subject};
@@ -153,13 +154,20 @@ impl Server {
         }
     }
 
-    /// Begins to watch what its processes use, whoever runs them; `None` where they cannot be seen.
+    /// Begins to watch what its threads use, whoever runs them; `None` where they cannot be seen.
     pub(crate) fn watch(&self) -> Option<Sampling> {
-        if let Some(ServerProcess::There(job)) = self.held.as_ref().map(|held| &held.process) {
-            return job.watch().map(Sampling::There);
-        }
+        self.watch_here().or_else(|| self.watch_there(Detail::ByThread))
+    }
+
+    /// Begins to watch what its threads use on this host; `None` where they cannot be seen.
+    pub(crate) fn watch_here(&self) -> Option<Sampling> {
         let first = self.first_processes();
         if first.is_empty() { None } else { Sampler::start_all(&first).ok().map(Sampling::Here) }
+    }
+
+    /// Has the other host on which it lives watch it; `None` where it lives here, or its host does not answer.
+    pub(crate) fn watch_there(&self, detail: Detail) -> Option<Sampling> {
+        self.job()?.begin(detail).map(Sampling::There)
     }
 
     /// What it has used since its start; `None` where its processes cannot be seen, or somebody else runs it.

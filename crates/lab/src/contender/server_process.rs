@@ -10,7 +10,7 @@ use assay_host::window::Window;
 use assay_model::usage::Usage;
 
 use super::port;
-use crate::hosts::away::{Job, Watched};
+use crate::hosts::away::{Job, JobSpan, JobUse};
 use crate::supervisor::{Ended, Supervised};
 
 /// What was started and must be stopped.
@@ -74,22 +74,35 @@ impl ServerProcess {
 pub(crate) enum Sampling {
     /// Here, thread by thread.
     Here(Sampler),
-    /// On another host, as a whole.
-    There(Watched),
+    /// By another host, as a whole, with what the machine there does beside it.
+    There(JobSpan),
 }
 
 impl Sampling {
     /// What was used since it began; none where the processes have ended.
     pub(crate) fn finish(&self) -> Option<Window> {
+        self.finish_here().or_else(|| self.finish_there()?.usage.map(of_sum))
+    }
+
+    /// What was used since it began, if that is read here.
+    pub(crate) fn finish_here(&self) -> Option<Window> {
         match self {
             Self::Here(sampler) => sampler.finish().ok(),
-            Self::There(watched) => watched.finish().map(whole),
+            Self::There(_) => None,
+        }
+    }
+
+    /// What another host tells of it, if it lives there.
+    pub(crate) fn finish_there(&self) -> Option<JobUse> {
+        match self {
+            Self::Here(_) => None,
+            Self::There(span) => span.finish(),
         }
     }
 }
 
 /// A window of which nothing is known but the sum.
-fn whole(usage: Usage) -> Window {
+pub(crate) fn of_sum(usage: Usage) -> Window {
     let (processes, threads) = (Vec::new(), Vec::new());
     Window { usage, processes, threads, ended: CpuTime::default(), uncounted: 0, steady: true }
 }

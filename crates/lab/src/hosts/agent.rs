@@ -213,18 +213,15 @@ impl Agent {
                 let addresses = port::addresses_of(&self.jobs.processes(job)?);
                 Answer::Listening { addresses: addresses.into_iter().collect() }
             }
-            Request::Watch { job } => {
-                self.jobs.watch(job)?;
+            Request::BeginSpan { job, detail } => {
+                self.jobs.begin(job, detail)?;
                 Answer::Done
             }
-            Request::Used { job, with_memory } => {
-                Answer::Used { usage: Box::new(self.jobs.used(job, with_memory)?) }
+            Request::EndSpan { job, detail, with_memory } => {
+                let (usage, machine) = self.jobs.end(job, detail, with_memory)?;
+                Answer::Span { usage: usage.map(Box::new), machine }
             }
-            Request::Observe { job } => {
-                self.jobs.observe(job)?;
-                Answer::Done
-            }
-            Request::Observed { job } => Answer::Observed(self.jobs.observed(job)?),
+            Request::UsedSinceStart { job } => Answer::Used { usage: Box::new(self.jobs.used(job)?) },
             Request::Look { job, how } => {
                 self.jobs.look(job, how)?;
                 Answer::Done

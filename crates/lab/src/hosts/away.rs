@@ -13,7 +13,7 @@ use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::usage::Usage;
 use serde::de::DeserializeOwned;
 
-use super::message::{Answer, Looking, Observed, Request};
+use super::message::{Answer, Detail, Looking, Observed, Request};
 use super::parcels::pack;
 use super::session::{HostError, OwnProgram, Session};
 use super::starting::{Given, JOB_PATIENCE, machine, start};
@@ -242,14 +242,12 @@ impl Job {
         JobHandle { away: self.away.clone(), number: self.number }
     }
 
-    /// Begins a span over which its use is counted.
-    pub(crate) fn watch(&self) -> Option<Watched> {
-        self.handle().watch()
-    }
-
     /// What it has used since its start.
     pub(crate) fn used(&self) -> Option<Usage> {
-        Watched(self.handle()).finish()
+        match self.away.0.session.ask(Request::UsedSinceStart { job: self.number }) {
+            Ok(Answer::Used { usage }) => Some(*usage),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// Brings its log here.
@@ -277,18 +275,10 @@ pub(crate) struct JobHandle {
 }
 
 impl JobHandle {
-    /// Begins a span over which its use is counted.
-    pub(crate) fn watch(&self) -> Option<Watched> {
-        self.away.0.session.ask(Request::Watch { job: self.number }).ok()?;
-        Some(Watched(self.clone()))
-    }
-}
-
-impl JobHandle {
-    /// Begins a span in which it is seen what the machine does beside it.
-    pub(crate) fn observe(&self) -> Option<Observation> {
-        self.away.0.session.ask(Request::Observe { job: self.number }).ok()?;
-        Some(Observation(self.clone()))
+    /// Begins a span over which its use is counted, and what the machine does beside it.
+    pub(crate) fn begin(&self, detail: Detail) -> Option<JobSpan> {
+        self.away.0.session.ask(Request::BeginSpan { job: self.number, detail }).ok()?;
+        Some(JobSpan { job: self.clone(), detail })
     }
 
     /// Begins to look where the time of its processes goes.
@@ -326,38 +316,36 @@ impl fmt::Debug for JobHandle {
     }
 }
 
-/// A span in which it is seen what the machine does beside a job.
-pub(crate) struct Observation(JobHandle);
-
-impl Observation {
-    /// What it did.
-    pub(crate) fn finish(&self) -> Option<Observed> {
-        let JobHandle { away, number: job } = &self.0;
-        match away.0.session.ask(Request::Observed { job: *job }) {
-            Ok(Answer::Observed(observed)) => Some(observed),
-            Ok(_) | Err(_) => None,
-        }
-    }
+/// A span over which a job's use is counted on its host, and what the machine there does beside it.
+pub(crate) struct JobSpan {
+    job: JobHandle,
+    detail: Detail,
 }
 
-/// A span over which a job's use is counted there.
-pub(crate) struct Watched(JobHandle);
+/// What happened in such a span.
+pub(crate) struct JobUse {
+    /// What the job used; absent where it was read by clock.
+    pub(crate) usage: Option<Usage>,
+    /// What the machine did.
+    pub(crate) machine: Observed,
+}
 
-impl Watched {
-    /// What was used since the span began, and the memory in the end.
-    pub(crate) fn finish(&self) -> Option<Usage> {
-        self.used(true)
+impl JobSpan {
+    /// What has happened since it began, with the job's memory as it is now.
+    pub(crate) fn finish(&self) -> Option<JobUse> {
+        self.end(true)
     }
 
-    /// What was used since the span began, without the memory, which takes long to read of many processes.
-    pub(crate) fn finish_soon(&self) -> Option<Usage> {
-        self.used(false)
+    /// What has happened since it began, without the memory, which takes long to read of many processes.
+    pub(crate) fn finish_soon(&self) -> Option<JobUse> {
+        self.end(false)
     }
 
-    fn used(&self, with_memory: bool) -> Option<Usage> {
-        let JobHandle { away, number: job } = &self.0;
-        match away.0.session.ask(Request::Used { job: *job, with_memory }) {
-            Ok(Answer::Used { usage }) => Some(*usage),
+    fn end(&self, with_memory: bool) -> Option<JobUse> {
+        let Self { job: JobHandle { away, number }, detail } = self;
+        let request = Request::EndSpan { job: *number, detail: *detail, with_memory };
+        match away.0.session.ask(request) {
+            Ok(Answer::Span { usage, machine }) => Some(JobUse { usage: usage.map(|usage| *usage), machine }),
             Ok(_) | Err(_) => None,
         }
     }

@@ -11,7 +11,7 @@
 use thiserror::Error;
 
 /// The version of frames and of what is said in them; an agent of another one is not spoken to.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Longest head, in bytes.
 pub const MAX_HEAD: usize = 1 << 20;
 /// Longest body, in bytes; a longer file travels in several.
@@ -184,8 +184,8 @@ mod tests {
         assert!(error.ends_with("it says `Welcome to [1mbox1`"), "{error}");
         assert_eq!(refused(b"as"), Ok(None));
         assert_eq!(refused(b"ax").expect_err("no mark"), FrameError::Foreign("ax".to_owned()).to_string());
-        assert_eq!(refused(b"asy\x02").expect_err("version"), FrameError::Version(2).to_string());
-        let long = refused(b"asy\x01\xff\xff\xff\xff\0\0\0\0").expect_err("long");
+        assert_eq!(refused(b"asy\x01").expect_err("version"), FrameError::Version(1).to_string());
+        let long = refused(b"asy\x02\xff\xff\xff\xff\0\0\0\0").expect_err("long");
         assert!(long.contains("a head of 4294967295 bytes"), "{long}");
         let frame = Frame { head: Vec::new(), body: vec![0; MAX_BODY + 1] };
         assert!(matches!(frame.encode(), Err(FrameError::TooLong { part: "body", .. })));

@@ -9,17 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use assay_host::accounting::interrupts_are_apart;
-use assay_host::census::Census;
 use assay_host::cpuset::{CpuSet, allowed};
-use assay_host::sampler::{Sampler, tree_usage};
-use assay_host::system::SystemSample;
+use assay_host::sampler::tree_usage;
 use assay_model::profile::Refused;
 use assay_model::usage::Usage;
 use assay_profile::{Sampling, Target, Tracing};
 
 use super::frame::MAX_BODY;
-use super::message::{Looking, Observed, Start};
+use super::message::{Detail, Looking, Observed, Start};
+use super::span::Span;
 use super::speech::Pipes;
 use super::voice::Voice;
 use crate::contender::{Inherited, Purpose};
@@ -42,11 +40,10 @@ struct Job {
     /// Absent once it is being stopped.
     supervised: Option<Supervised>,
     log: PathBuf,
-    sampler: Option<Sampler>,
     /// The CPUs that it has to itself.
     cpus: Option<CpuSet>,
-    /// The machine when a span began.
-    observing: Option<(SystemSample, Census)>,
+    /// The latest span in each detail: turns lie within a span that holds all of them.
+    spans: BTreeMap<Detail, Span>,
     looked_at: Option<LookedAt>,
     /// What was seen, as JSON.
     seen: Vec<u8>,
@@ -105,9 +102,8 @@ impl Jobs {
         let job = Job {
             supervised: Some(supervised),
             log: options.log,
-            sampler: None,
             cpus: options.cpus,
-            observing: None,
+            spans: BTreeMap::new(),
             looked_at: None,
             seen: Vec::new(),
             said,
@@ -140,53 +136,32 @@ impl Jobs {
         Ok(self.living(job)?.processes())
     }
 
-    /// Begins to watch what a job uses.
-    pub(super) fn watch(&mut self, job: u64) -> Result<(), String> {
-        let sampler = Sampler::start(self.living(job)?.pid()).map_err(|error| error.to_string())?;
-        if let Some(job) = self.jobs.get_mut(&job) {
-            job.sampler = Some(sampler);
-        }
+    /// Begins a span of a job; the latest one in that detail is over.
+    pub(super) fn begin(&mut self, number: u64, detail: Detail) -> Result<(), String> {
+        let pid = self.living(number)?.pid();
+        let job = self.jobs.get_mut(&number).ok_or_else(|| unknown(number))?;
+        let span = Span::begin(pid, detail, job.spans.get(&detail)).map_err(|error| error.to_string())?;
+        job.spans.insert(detail, span);
         Ok(())
     }
 
-    /// What a job has used since it was begun to be watched, or since its start; its memory where that is asked.
-    pub(super) fn used(&self, job: u64, with_memory: bool) -> Result<Usage, String> {
-        let pid = self.living(job)?.pid();
-        let usage = match self.jobs.get(&job).and_then(|job| job.sampler.as_ref()) {
-            Some(sampler) if with_memory => sampler.finish().map(|window| window.with_memory().usage),
-            Some(sampler) => sampler.finish().map(|window| window.usage),
-            None => tree_usage(pid),
-        };
-        usage.map_err(|error| error.to_string())
-    }
-
-    /// Begins a span in which it is seen what the machine does beside a job.
-    pub(super) fn observe(&mut self, job: u64) -> Result<(), String> {
-        let pid = self.living(job)?.pid();
-        let Some(job) = self.jobs.get_mut(&job) else { return Ok(()) };
-        let census = match &job.observing {
-            Some((_, before)) => before.again(&[pid]),
-            None => Census::take(),
-        };
-        job.observing = Some((SystemSample::take_beside(pid), census));
-        Ok(())
-    }
-
-    /// What the machine did since then.
-    pub(super) fn observed(&self, number: u64) -> Result<Observed, String> {
+    /// What a job used since the latest span in that detail began, if its threads are read, and what the machine did beside it.
+    pub(super) fn end(
+        &self,
+        number: u64,
+        detail: Detail,
+        with_memory: bool,
+    ) -> Result<(Option<Usage>, Observed), String> {
         let pid = self.living(number)?.pid();
         let job = self.jobs.get(&number).ok_or_else(|| unknown(number))?;
-        let (before, census) =
-            job.observing.as_ref().ok_or_else(|| format!("nobody observes job {number}"))?;
-        let (delta, later) = (SystemSample::take_beside(pid).since(before), census.again(&[pid]));
-        let spent = census.spent(&later, &[pid]);
+        let span = job.spans.get(&detail).ok_or_else(|| format!("no such span of job {number} has begun"))?;
         let cpus = job.cpus.clone().unwrap_or_else(allowed);
-        let spent_ns = spent.and_then(|spent| spent.cpu_ns);
-        let used = spent_ns.map(|user_ns| Usage { user_ns, ..Usage::default() });
-        let others = census.others(&later, &cpus, &[pid]);
-        let machine = delta.machine(&cpus, &CpuSet::new(), used.as_ref(), interrupts_are_apart(), others);
-        let wall_ns = spent.map_or(delta.wall_ns, |spent| spent.wall.into());
-        Ok(Observed { wall_ns, spent_ns, machine })
+        span.end(pid, &cpus, with_memory).map_err(|error| error.to_string())
+    }
+
+    /// What a job has used since its start.
+    pub(super) fn used(&self, job: u64) -> Result<Usage, String> {
+        tree_usage(self.living(job)?.pid()).map_err(|error| error.to_string())
     }
 
     /// Begins to look where the time of a job's processes goes.

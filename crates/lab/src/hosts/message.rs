@@ -67,25 +67,24 @@ pub enum Request {
         /// The job.
         job: u64,
     },
-    /// The beginning of a span over which the job's use is counted.
-    Watch {
+    /// The beginning of a span over which the job's use is counted, and what the machine does beside it.
+    BeginSpan {
         /// The job.
         job: u64,
+        /// In what detail its processes are read. A job has one span in each at a time.
+        detail: Detail,
     },
-    /// What the job has used: since [`Request::Watch`], or since its start where that was not asked.
-    Used {
+    /// The end of the latest span in that detail.
+    EndSpan {
         /// The job.
         job: u64,
-        /// Whether its memory is looked at.
+        /// In what detail its processes are read.
+        detail: Detail,
+        /// Whether the memory of what is read by thread is looked at, which takes long where there are many processes.
         with_memory: bool,
     },
-    /// The beginning of a span in which it is seen what the machine does beside the job.
-    Observe {
-        /// The job.
-        job: u64,
-    },
-    /// The end of that span.
-    Observed {
+    /// What the job has used since its start.
+    UsedSinceStart {
         /// The job.
         job: u64,
     },
@@ -127,6 +126,16 @@ pub enum Request {
         /// The longest silence.
         silence_ns: Nanos,
     },
+}
+
+/// In what detail the use of a server's processes is read over a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// Thread by thread: over a window, or over all turns in a cell and what is between them.
+    ByThread,
+    /// By one clock for each process: over a turn, which would be over before all threads of a large server have been read.
+    ByClock,
 }
 
 /// What is looked at of a job's processes.
@@ -274,13 +283,18 @@ pub enum Answer {
         /// Addresses with ports.
         addresses: Vec<SocketAddr>,
     },
-    /// What the job has used.
+    /// What the job has used since its start.
     Used {
         /// All its processes together.
         usage: Box<Usage>,
     },
-    /// What the machine did in a span.
-    Observed(Observed),
+    /// What happened in a span.
+    Span {
+        /// What all processes of the job used together; absent where they were read by clock.
+        usage: Option<Box<Usage>>,
+        /// What the machine did.
+        machine: Observed,
+    },
     /// The body is a part of what was seen.
     SeenPart {
         /// Whether it is the last.

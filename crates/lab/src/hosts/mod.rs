@@ -14,6 +14,7 @@ mod jobs;
 pub mod message;
 pub mod parcels;
 pub mod session;
+mod span;
 mod speech;
 mod starting;
 pub mod survey;

@@ -20,6 +20,7 @@ use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::{Hosts, LoadOrder, write_workload};
 use crate::hosts::away::{Away, Job, Surroundings};
+use crate::hosts::message::Detail;
 use crate::log;
 use crate::supervisor::SupervisorOptions;
 
@@ -213,10 +214,10 @@ impl Look<'_, '_> {
 
     /// Answers that these hosts get at once in a second, and whether a CPU was busy all the time.
     fn answered(&self, hosts: &[LabHost], request: RequestKind) -> Result<(f64, bool), String> {
-        let watched = self.server.job.watch();
+        let span = self.server.job.handle().begin(Detail::ByThread);
         let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
         let report = self.load(hosts, request, connections)?;
-        let used = watched.and_then(|watched| watched.finish()).map(|usage| usage.cpu_ns());
+        let used = span.and_then(|span| span.finish_soon()?.usage).map(|usage| usage.cpu_ns());
         let server = self.server.busy_share(used, &report);
         let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
         Ok((report.window_ns.rate_of(report.window.ok), busiest >= SERVER_SATURATED))

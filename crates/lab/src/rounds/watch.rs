@@ -26,14 +26,18 @@ use assay_model::usage::Usage;
 
 use super::server_run::{Age, ServerRun};
 use super::there::There;
-use crate::contender::{Sampling, Server};
+use crate::contender::{Sampling, Server, of_sum};
 use crate::database::Observed;
-use crate::hosts::away::{Observation, Watched};
+use crate::hosts::away::JobSpan;
+use crate::hosts::message::Detail;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
-    /// The server thread by thread; absent in a turn, which would be over before all threads of a large one have been read.
-    closely: Option<Sampling>,
+    /// In what detail the server's use is read: by thread in a window, by clock in a turn.
+    detail: Detail,
+    /// The server by thread, or by another host on which it lives; absent where it cannot be seen, and in a turn on this host, for which
+    /// the census is enough.
+    server: Option<Sampling>,
     /// Everybody process by process.
     census: Census,
     database: Option<CompanionWatch>,
@@ -44,8 +48,6 @@ pub(super) struct Watch {
     quotas: Quotas,
     speed: Vec<CpuSpeed>,
     energy: Option<energy::Look>,
-    /// The machine of a server on another host.
-    there: Option<Observation>,
 }
 
 /// What was done since then.
@@ -80,7 +82,7 @@ pub(super) struct Seen {
 impl Watch {
     /// Looks before a window of `cell`.
     pub(super) fn start(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(server_run, server, cell, server.watch(), Census::take)
+        Self::begin(server_run, server, cell, Detail::ByThread, Census::take)
     }
 
     /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]); `census` was taken shortly before.
@@ -90,49 +92,54 @@ impl Watch {
         cell: &Cell,
         census: &Census,
     ) -> Self {
-        Self::begin(server_run, server, cell, None, || census.again(&server.first_processes()))
+        Self::begin(server_run, server, cell, Detail::ByClock, || census.again(&server.first_processes()))
     }
 
     fn begin(
         server_run: &ServerRun<'_>,
         server: &Server,
         cell: &Cell,
-        closely: Option<Sampling>,
+        detail: Detail,
         census: impl FnOnce() -> Census,
     ) -> Self {
-        let closely_too = closely.is_some();
         // The probe has its CPUs to itself only before everything else begins.
         let speed = server_run.probe.run().unwrap_or_default();
+        let here = match detail {
+            Detail::ByThread => server.watch_here(),
+            Detail::ByClock => None,
+        };
         Self {
             speed,
-            closely,
+            detail,
             census: census(),
             database: server_run
                 .database_of(cell)
-                .and_then(|access| CompanionWatch::start(&access.seen, access.beside_generator, closely_too)),
+                .and_then(|access| CompanionWatch::start(&access.seen, access.beside_generator, detail)),
             upstream: server.upstream().and_then(|upstream| {
                 let seen = Observed::Here(upstream.pid()?);
-                CompanionWatch::start(&seen, server_run.is_upstream_beside_generator(), closely_too)
+                CompanionWatch::start(&seen, server_run.is_upstream_beside_generator(), detail)
             }),
             meter: Meter::start(server_run.link),
-            system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
             quotas: Quotas::of(server.pid()),
-            // As late as can be, so that little else is in it.
+            // As late as can be, so that little else is in them.
+            server: here.or_else(|| server.watch_there(detail)),
+            system: look(server),
             energy: server_run.energy.and_then(energy::Counters::look),
-            there: server.job().and_then(|job| job.observe()),
         }
     }
 
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
-        let there = self.there.as_ref().and_then(Observation::finish).map(There::from);
         let counters = server_run.energy;
         let energy = counters.and_then(|of| of.between(self.energy.as_ref()?, &of.look()?));
         let (system, counts) = (look(server), server.stack_counts());
-        let (is_turn, roots) = (self.closely.is_none(), server.first_processes());
+        let used_there = self.server.as_ref().and_then(Sampling::finish_there);
+        let (is_turn, roots) = (self.detail == Detail::ByClock, server.first_processes());
         let census = if is_turn { self.census.again(&roots) } else { Census::take() };
-        let window = self.closely.as_ref().and_then(Sampling::finish);
+        let used_here = self.server.as_ref().and_then(Sampling::finish_here);
+        let (used_there, there) = used_there.map(|of| (of.usage, There::from(of.machine))).unzip();
+        let window = used_here.or_else(|| used_there.flatten().map(of_sum));
         let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
         let database = database.map(|(usage, beside_generator)| DatabaseUsage { usage, beside_generator });
         let upstream = self.upstream.and_then(|watch| watch.finish(&self.census, &census));
@@ -186,16 +193,17 @@ enum Look {
     /// and reading their files would take longer than the turn.
     ByClocks(u32),
     /// By its host, which is asked before and after.
-    There(Watched),
+    There(JobSpan),
 }
 
 impl CompanionWatch {
-    fn start(seen: &Observed, beside_generator: bool, closely: bool) -> Option<Self> {
-        let look = match seen {
-            Observed::Here(root) if closely => Look::Closely(Sampler::start(*root).ok()?),
-            Observed::Here(root) => Look::ByClocks(*root),
-            Observed::There(job) => Look::There(job.watch()?),
-            Observed::Nowhere => return None,
+    fn start(seen: &Observed, beside_generator: bool, detail: Detail) -> Option<Self> {
+        let look = match (seen, detail) {
+            (Observed::Here(root), Detail::ByThread) => Look::Closely(Sampler::start(*root).ok()?),
+            (Observed::Here(root), Detail::ByClock) => Look::ByClocks(*root),
+            // By thread in a turn as well: there is no closer look at it over all turns.
+            (Observed::There(job), _) => Look::There(job.begin(Detail::ByThread)?),
+            (Observed::Nowhere, _) => return None,
         };
         Some(Self { look, beside_generator })
     }
@@ -209,7 +217,7 @@ impl CompanionWatch {
                 let (wall_ns, busiest_thread_ns) = (used.wall.into(), Some(used.busiest_ns));
                 Usage { wall_ns, user_ns: used.cpu_ns, busiest_thread_ns, ..Usage::default() }
             }
-            Look::There(watched) => watched.finish_soon()?,
+            Look::There(span) => span.finish_soon()?.usage?,
         };
         Some((usage, self.beside_generator))
     }
