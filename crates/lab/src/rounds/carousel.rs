@@ -10,12 +10,13 @@ use assay_host::gauge::{Gauge, Gauging};
 use assay_host::sampler::Sampler;
 use assay_host::window::Window;
 use assay_model::experiment::Cell;
-use assay_model::record::{Measurement, NotRun, Turn};
+use assay_model::record::{Measurement, Turn};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_verdict::allocation::{SETTLED_EVERY, Settled};
 
 use super::event::Event;
+use super::halt::{Halt, Halts};
 use super::server_run::{Age, OngoingRun, wanted};
 use super::straight::Tally;
 use super::telling::Telling;
@@ -87,7 +88,7 @@ impl Rotations<'_> {
         server_runs: &mut [(usize, &mut OngoingRun<'_>)],
         settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
-    ) -> Vec<(usize, Option<NotRun>)> {
+    ) -> Halts {
         let mut failures = Vec::new();
         let mut riders = Vec::new();
         let database = self.database_pid(server_runs);
@@ -126,11 +127,7 @@ impl Rotations<'_> {
         }
     }
 
-    fn mount<'l, 'a>(
-        &self,
-        ongoing: &'l mut OngoingRun<'a>,
-        settle: Nanos,
-    ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
+    fn mount<'l, 'a>(&self, ongoing: &'l mut OngoingRun<'a>, settle: Nanos) -> Result<Rider<'l, 'a>, Halt> {
         let tally = Tally::begin(&ongoing.server);
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
@@ -167,7 +164,7 @@ impl Rotations<'_> {
 
     /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
     /// would be load on its generator.
-    fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
+    fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts) {
         keep_going(riders, failures, |rider| {
             let Rider { ongoing, generator, .. } = rider;
             wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))
@@ -175,16 +172,11 @@ impl Rotations<'_> {
     }
 
     /// Has each answer for a while, one after the other, before anything counts.
-    fn lead_in(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
+    fn lead_in(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts) {
         keep_going(riders, failures, |rider| rider.ongoing.lead_in(&mut rider.generator, self.cell));
     }
 
-    fn rotate(
-        &self,
-        riders: &mut Vec<(usize, Rider<'_, '_>)>,
-        failures: &mut Vec<(usize, Option<NotRun>)>,
-        telling: &Telling<'_>,
-    ) {
+    fn rotate(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts, telling: &Telling<'_>) {
         let mut longest = Duration::ZERO;
         let pace = self.pace.as_planned(riders.len(), self.stop.time());
         for number in 0..MAX_ROTATIONS {
@@ -217,7 +209,7 @@ impl Rotations<'_> {
         census: &Census,
         at: (u32, u32),
         telling: &Telling<'_>,
-    ) -> Result<(), Option<NotRun>> {
+    ) -> Result<(), Halt> {
         rider.rotations += 1;
         for _ in 0..=REPEATS {
             telling.pause(self.stop);
@@ -237,7 +229,7 @@ impl Rotations<'_> {
         rider: &mut Rider<'_, '_>,
         census: &Census,
         (rotation, place): (u32, u32),
-    ) -> Result<(), Option<NotRun>> {
+    ) -> Result<(), Halt> {
         let Rider { ongoing, generator, length, .. } = rider;
         let Age { offset_ns, loaded_ns } = ongoing.age();
         let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
@@ -282,7 +274,7 @@ impl Rotations<'_> {
         rider: Rider<'_, '_>,
         database: Option<&Usage>,
         telling: &Telling<'_>,
-    ) -> Result<(), Option<NotRun>> {
+    ) -> Result<(), Halt> {
         let Rider { ongoing, generator, turns, seen, whole, tally, .. } = rider;
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
@@ -341,8 +333,8 @@ impl Pace {
 /// Does something with each rider; those with whom it fails leave.
 fn keep_going<'l, 'a>(
     riders: &mut Vec<(usize, Rider<'l, 'a>)>,
-    failures: &mut Vec<(usize, Option<NotRun>)>,
-    mut act: impl FnMut(&mut Rider<'l, 'a>) -> Result<(), Option<NotRun>>,
+    failures: &mut Halts,
+    mut act: impl FnMut(&mut Rider<'l, 'a>) -> Result<(), Halt>,
 ) {
     riders.retain_mut(|(place, rider)| match act(rider) {
         Ok(()) => true,

@@ -10,11 +10,12 @@ use assay_host::cpuset::CpuSet;
 use assay_model::design::Side;
 use assay_model::experiment::Cell;
 use assay_model::load::LoadTurn;
-use assay_model::record::{DuetTurn, NotRun};
+use assay_model::record::DuetTurn;
 use assay_model::units::Nanos;
 
 use super::carousel::Pace;
 use super::event::Event;
+use super::halt::{Halt, Halts};
 use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use super::turn_length::{Bounds, TurnLength};
@@ -69,8 +70,6 @@ struct Span<'s> {
     stop: &'s Stop,
 }
 
-type Failures = Vec<(usize, Option<NotRun>)>;
-
 impl Duets<'_> {
     /// Measures the cell with all `lives` that take part in it and adds the windows to those that they had in turns. What goes
     /// wrong with one of them is returned with its place and ends its part.
@@ -79,7 +78,7 @@ impl Duets<'_> {
         server_runs: &mut [(usize, &mut OngoingRun<'_>)],
         settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
-    ) -> Failures {
+    ) -> Halts {
         let mut failures = Vec::new();
         let mut players = Vec::new();
         for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| self.takes_part(ongoing)) {
@@ -109,7 +108,7 @@ impl Duets<'_> {
         place: usize,
         ongoing: &'l mut OngoingRun<'a>,
         settle: Nanos,
-    ) -> Result<Player<'l, 'a>, Option<NotRun>> {
+    ) -> Result<Player<'l, 'a>, Halt> {
         let apart = if self.seats[0] == self.seats[1] { &self.seats[..1] } else { &self.seats[..] };
         let mut generators = Vec::new();
         for (number, cpus) in apart.iter().enumerate() {
@@ -123,7 +122,7 @@ impl Duets<'_> {
         Ok(Player { place, ongoing, generators, length, turns: Vec::new() })
     }
 
-    fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
+    fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Halts, telling: &Telling<'_>) {
         let mut longest = Duration::ZERO;
         let pace = self.pace_for(players);
         for rotation in 0..MAX_ROTATIONS {
@@ -170,7 +169,7 @@ impl Duets<'_> {
     }
 
     /// One window of both; what went wrong, with the place of whom it befell.
-    fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Failures {
+    fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Halts {
         let offset_ns = players[0].ongoing.age().offset_ns;
         let mut seats = [(0, act.side), (act.partner, act.side.other())];
         seats.sort_by_key(|(_, side)| *side);
@@ -209,7 +208,7 @@ impl Duets<'_> {
     }
 
     /// Adds its windows to those that it had in turns.
-    fn rise(&self, player: Player<'_, '_>) -> Result<(), Option<NotRun>> {
+    fn rise(&self, player: Player<'_, '_>) -> Result<(), Halt> {
         let Player { ongoing, turns, generators, .. } = player;
         drop(generators);
         ongoing.check_server(turns.iter().any(|turn| turn.load.failed > 0))?;
@@ -226,13 +225,13 @@ impl Player<'_, '_> {
         self.ongoing.server_run.entry.control_of.is_some()
     }
 
-    fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {
+    fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Halt> {
         let begun =
             generator(&mut self.generators, side).begin_window(span.length.settle, span.length.window);
         wanted(&mut self.ongoing.server, span.stop, |_| begun)
     }
 
-    fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Option<NotRun>> {
+    fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Halt> {
         let Self { ongoing, generators, .. } = self;
         let generator = generator(generators, side);
         wanted(&mut ongoing.server, span.stop, |wanted| {

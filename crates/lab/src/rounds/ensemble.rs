@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use assay_host::topology::Topology;
 use assay_model::experiment::{Cell, Experiment};
-use assay_model::record::{NotRun, Run};
+use assay_model::record::Run;
 use assay_model::units::Nanos;
 use assay_verdict::allocation::Settled;
 
 use super::carousel::{Pace, Rotations};
 use super::duet::Duets;
+use super::halt::{Halt, Halts};
 use super::server_run::{OngoingRun, ServerRun};
 use super::settle::Settles;
 use super::telling::Telling;
@@ -275,7 +276,7 @@ impl Ensemble<'_> {
     }
 
     /// Ends those who failed.
-    fn bury(&self, parts: &mut [Part<'_>], failures: Vec<(usize, Option<NotRun>)>) {
+    fn bury(&self, parts: &mut [Part<'_>], failures: Halts) {
         for (place, failure) in failures {
             let ended = std::mem::replace(&mut parts[place], Part::Waiting).end(Err(failure));
             if let Some(EndedRun { run, holding }) = ended {
@@ -298,7 +299,7 @@ impl Part<'_> {
         }
     }
 
-    fn end(self, measured: Result<(), Option<NotRun>>) -> Option<EndedRun> {
+    fn end(self, measured: Result<(), Halt>) -> Option<EndedRun> {
         match self {
             Self::Alive { ongoing, holding } => {
                 let run = ongoing.end(measured);

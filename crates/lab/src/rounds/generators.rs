@@ -11,7 +11,8 @@ use assay_model::units::Nanos;
 
 use super::Runner;
 use super::event::Event;
-use super::server_run::OngoingRun;
+use super::halt::Halt;
+use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use super::watch::Watch;
 use crate::generator::{
@@ -25,7 +26,7 @@ use crate::url::Scheme;
 impl OngoingRun<'_> {
     /// Has ours and every other generator of the run load the server in each cell that the others can make, in an order that is drawn
     /// anew for each. Where a generator fails, that is told of it, and the server goes on.
-    pub(super) fn cross_check(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+    pub(super) fn cross_check(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
         let (round, seed) = (self.server_run.record.rounds.len(), self.server_run.plan.seed);
         for (number, cell) in self.server_run.cells.clone().iter().enumerate() {
             let takers = self.takers(cell);
@@ -57,14 +58,9 @@ impl OngoingRun<'_> {
         self.server_run.record.generators.iter().filter(takes).map(|entry| entry.name).collect()
     }
 
-    fn load_by(
-        &mut self,
-        name: GeneratorName,
-        cell: &Cell,
-        telling: &Telling<'_>,
-    ) -> Result<(), Option<NotRun>> {
+    fn load_by(&mut self, name: GeneratorName, cell: &Cell, telling: &Telling<'_>) -> Result<(), Halt> {
         if self.server_run.stop.soon() {
-            return Err(None);
+            return Err(Halt::Stopped);
         }
         // What cannot be loaded so was left out before.
         let Some(load) = self.load_for(cell) else { return Ok(()) };
@@ -117,11 +113,7 @@ impl OngoingRun<'_> {
 
     /// Runs a generator while the server lives and nobody wants to stop at once. The outer error ends the life, the inner one is the
     /// generator's own failure.
-    fn run_generator(
-        &mut self,
-        name: GeneratorName,
-        load: &Load,
-    ) -> Result<Result<Finished, String>, Option<NotRun>> {
+    fn run_generator(&mut self, name: GeneratorName, load: &Load) -> Result<Result<Finished, String>, Halt> {
         let ours = Own::default();
         let generator: &dyn LoadGenerator = foreign(name).unwrap_or(&ours);
         let server_run = &self.server_run;
@@ -131,25 +123,18 @@ impl OngoingRun<'_> {
             cpus: server_run.generator_cpus,
             work: server_run.work,
         };
-        let (server, stop) = (&mut self.server, server_run.stop);
-        let mut death = None;
-        let mut wanted = || {
-            death = server.death(Stage::Load);
-            death.is_none() && !stop.now()
+        let finished = wanted(&mut self.server, server_run.stop, |wanted| {
+            match run(generator, load, &site, &Manner::default(), wanted) {
+                Err(LoadError::Unwanted) => Err(LoadError::Unwanted),
+                finished => Ok(finished.map_err(|error| error.to_string())),
+            }
+        })?;
+        let is_suspicious = match &finished {
+            Ok(finished) => finished.told.failed > 0,
+            Err(_) => true,
         };
-        let finished = run(generator, load, &site, &Manner::default(), &mut wanted);
-        match (death, finished) {
-            (Some(death), _) => Err(Some(death)),
-            (None, Err(LoadError::Unwanted)) => Err(None),
-            (None, Ok(finished)) => {
-                self.check_server(finished.told.failed > 0)?;
-                Ok(Ok(finished))
-            }
-            (None, Err(error @ LoadError::Failed { .. })) => {
-                self.check_server(true)?;
-                Ok(Err(error.to_string()))
-            }
-        }
+        self.check_server(is_suspicious)?;
+        Ok(finished)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
-use assay_model::record::{LeadIn, NotRun, Run, Warmup};
+use assay_model::record::{LeadIn, Run, Warmup};
 use assay_model::units::Nanos;
 
+use super::halt::Halt;
 use super::server_run::{OngoingRun, wanted};
 use super::warmup_length::is_warmed_by_load;
 use super::warmup_rule::{
@@ -35,7 +36,7 @@ impl OngoingRun<'_> {
     /// Load before the turns in a cell: on a workload that is new to this life its [warm-up](Self::warmup_length); after a rest as
     /// much as the contender is seen to need, because a server with a just-in-time compiler gives up the code of what it was not
     /// asked for while others had their turns.
-    pub(super) fn lead_in(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
+    pub(super) fn lead_in(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Halt> {
         if !self.run.warmups.iter().any(|warmup| warmup.workload == cell.workload) {
             return self.warm_up_in_place(generator, cell);
         }
@@ -51,7 +52,7 @@ impl OngoingRun<'_> {
     }
 
     /// The warm-up of a later life, over the connections of its turns.
-    fn warm_up_in_place(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Option<NotRun>> {
+    fn warm_up_in_place(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Halt> {
         if self.server_run.earlier_warmup(&cell.workload).is_none() {
             return Ok(());
         }
@@ -70,7 +71,7 @@ impl OngoingRun<'_> {
         &mut self,
         generator: &mut Generator,
         is_enough: impl Fn(&[f64]) -> bool,
-    ) -> Result<Vec<f64>, Option<NotRun>> {
+    ) -> Result<Vec<f64>, Halt> {
         let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
         let mut per_second = Vec::new();
         while !is_enough(&per_second) && !self.server_run.stop.soon() {

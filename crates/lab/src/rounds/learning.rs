@@ -10,6 +10,7 @@ use assay_model::load::LoadReport;
 use assay_model::record::NotRun;
 use assay_model::workload::{Expect, Workload};
 
+use super::halt::Halt;
 use super::server_run::{OngoingRun, ServerRun, generator_failure};
 use crate::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use crate::generator::{LoadError, write_workload};
@@ -66,9 +67,9 @@ impl OngoingRun<'_> {
     }
 
     /// Whether answers were wrong that at rest turn out to vary, so that nothing can be held against them.
-    pub(super) fn unlearns(&mut self, load: &LoadReport) -> Result<bool, Option<NotRun>> {
+    pub(super) fn unlearns(&mut self, load: &LoadReport) -> Result<bool, Halt> {
         let is_suspicious = load.books.errors.keys().any(|class| class.is_wrong_answer());
-        Ok(is_suspicious && self.learn(Occasion::Later).map_err(Some)?)
+        Ok(is_suspicious && self.learn(Occasion::Later)?)
     }
 
     fn learn_workload(&mut self, mut workload: Workload, occasion: Occasion) -> Result<bool, NotRun> {

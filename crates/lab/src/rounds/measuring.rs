@@ -9,6 +9,7 @@ use assay_verdict::rates::course_of;
 use assay_verdict::{Unreadable, Window};
 
 use super::event::Event;
+use super::halt::Halt;
 use super::server_run::{Age, OngoingRun, Order, generator_failure};
 use super::straight::{Straight, Tally};
 use super::telling::Telling;
@@ -22,11 +23,11 @@ impl OngoingRun<'_> {
         &mut self,
         telling: &Telling<'_>,
         wanted: impl Fn(&Cell) -> bool,
-    ) -> Result<(), Option<NotRun>> {
+    ) -> Result<(), Halt> {
         let cells: Vec<Cell> = self.server_run.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
         for cell in &cells {
             if self.server_run.stop.soon() {
-                return Err(None);
+                return Err(Halt::Stopped);
             }
             if cell.offered.is_search() {
                 self.search(cell, telling)?;
@@ -42,9 +43,9 @@ impl OngoingRun<'_> {
 
     /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
     /// cannot be replaced, so there the search goes on with it.
-    fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+    fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Halt> {
         let (record, plan) = (self.server_run.record, self.server_run.plan);
-        let course = course_of(record, &self.run, cell).map_err(|error| Some(unreadable(&error)))?;
+        let course = course_of(record, &self.run, cell).map_err(|error| unreadable(&error))?;
         let Some(mut course) = course else { return Ok(()) };
         let mut is_fresh = self.server.is_own();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
@@ -54,7 +55,7 @@ impl OngoingRun<'_> {
                 break;
             }
             if self.server_run.stop.soon() {
-                return Err(None);
+                return Err(Halt::Stopped);
             }
             let arrival = plan.experiment.arrival.at(per_second);
             let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
@@ -62,14 +63,14 @@ impl OngoingRun<'_> {
             let round = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX).saturating_sub(1);
             let contender = self.server_run.subject.identity.name.as_str();
             let window = Window::of(contender, round, self.measure(&order, telling)?);
-            course.take(&window.map_err(|error| Some(unreadable(&error)))?);
+            course.take(&window.map_err(|error| unreadable(&error))?);
             is_fresh = false;
         }
         Ok(())
     }
 
     /// Measures one window, beside a proxy another straight to its upstream, and files both. One whose answers were held against what turns out to vary is measured once more.
-    fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
+    fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Halt> {
         let turn = self.goes_straight(order.cell);
         let before = if turn == Straight::Before { self.straight(order, telling)? } else { None };
         let mut window = self.measured(order, telling)?;
@@ -81,7 +82,7 @@ impl OngoingRun<'_> {
         Ok(self.file(window, telling))
     }
 
-    fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
+    fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Halt> {
         telling.pause(self.server_run.stop);
         telling.notice(&Event::Measuring {
             contender: &self.server_run.subject.identity.name,
@@ -104,11 +105,11 @@ impl OngoingRun<'_> {
     }
 
     /// A server that died at the very end was not measured: its last answers may be its last words.
-    pub(super) fn check_server(&mut self, is_suspicious: bool) -> Result<(), Option<NotRun>> {
+    pub(super) fn check_server(&mut self, is_suspicious: bool) -> Result<(), Halt> {
         let server = &mut self.server;
         let death =
             if is_suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
-        death.map_or(Ok(()), |death| Err(Some(death)))
+        death.map_or(Ok(()), |death| Err(Halt::Failed(death)))
     }
 
     pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
@@ -122,11 +123,11 @@ impl OngoingRun<'_> {
     }
 
     /// Stops the server.
-    pub(super) fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
+    pub(super) fn end(self, measured: Result<(), Halt>) -> Run {
         let mut run = self.run;
         let stopped = self.server.stop(self.server_run.link);
         self.server_run.link.empty();
-        run.failure = measured.err().flatten().or(stopped.err());
+        run.failure = measured.err().and_then(Halt::failure).or(stopped.err());
         run
     }
 }

@@ -8,6 +8,7 @@ mod energy;
 mod ensemble;
 mod event;
 mod generators;
+mod halt;
 mod judging;
 mod lead_in;
 mod learning;

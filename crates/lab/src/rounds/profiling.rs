@@ -6,13 +6,14 @@ use std::time::Duration;
 use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::profile::{Profile, Refused, Sampled, Traced};
-use assay_model::record::{NotRun, Run};
+use assay_model::record::Run;
 use assay_model::units::Nanos;
 use assay_profile::Target;
 use assay_verdict::Times;
 use assay_verdict::rates::rate_for;
 
 use super::event::Event;
+use super::halt::Halt;
 use super::looker::Looker;
 use super::server_run::{OngoingRun, Order, ServerRun};
 use super::telling::Telling;
@@ -21,7 +22,7 @@ use crate::schedule::{Lives, Slices, predicted_profile, profiled};
 
 impl OngoingRun<'_> {
     /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
-    pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+    pub(super) fn profile(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
         let is_control = self.server_run.entry.control_of.is_some();
         let ServerRun { plan, cells, lives, .. } = &self.server_run;
         let Some((slices, cells)) = profiled(&plan.experiment, cells, *lives) else { return Ok(()) };
@@ -29,7 +30,7 @@ impl OngoingRun<'_> {
         for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
             if self.server_run.stop.soon() {
-                return Err(None);
+                return Err(Halt::Stopped);
             }
             self.profile_at(&cell, arrival, slices, &looker, telling)?;
         }
@@ -63,7 +64,7 @@ impl OngoingRun<'_> {
         slices: Slices,
         looker: &Looker,
         telling: &Telling<'_>,
-    ) -> Result<(), Option<NotRun>> {
+    ) -> Result<(), Halt> {
         telling.pause(self.server_run.stop);
         let contender = &self.server_run.subject.identity.name;
         telling.notice(&Event::Profiling { contender, cell });
@@ -84,7 +85,7 @@ impl OngoingRun<'_> {
         arrival: &Arrival,
         length_s: f64,
         looker: &Looker,
-    ) -> Result<(Sampled, Vec<Refused>), Option<NotRun>> {
+    ) -> Result<(Sampled, Vec<Refused>), Halt> {
         let sampling = looker.sample();
         let loaded = self.slice(cell, arrival, length_s);
         // Ended also when the load failed, so that nothing goes on behind the run's back.
@@ -101,7 +102,7 @@ impl OngoingRun<'_> {
         arrival: &Arrival,
         length_s: f64,
         looker: &Looker,
-    ) -> Result<Result<Traced, Refused>, Option<NotRun>> {
+    ) -> Result<Result<Traced, Refused>, Halt> {
         let tracing = match looker.trace() {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
@@ -113,7 +114,7 @@ impl OngoingRun<'_> {
     }
 
     /// Loads the server for a moment.
-    fn slice(&mut self, cell: &Cell, arrival: &Arrival, length_s: f64) -> Result<LoadReport, Option<NotRun>> {
+    fn slice(&mut self, cell: &Cell, arrival: &Arrival, length_s: f64) -> Result<LoadReport, Halt> {
         let (length, arrival) = (Span::Seconds(length_s), arrival.clone());
         let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
         let load = self.server_run.load(&mut self.server, &order)?;

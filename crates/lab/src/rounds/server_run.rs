@@ -18,6 +18,7 @@ use assay_model::workload::Workload;
 use assay_verdict::allocation::Settled;
 
 use super::event::Event;
+use super::halt::Halt;
 use super::telling::Telling;
 use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
@@ -151,7 +152,7 @@ impl<'a> ServerRun<'a> {
                 let mut ongoing = OngoingRun { server_run: self, server, run, loaded: Nanos::ZERO };
                 match ongoing.begin_workloads() {
                     Ok(()) => Ok(ongoing),
-                    Err(failure) => Err(Box::new(ongoing.end(Err(Some(failure))))),
+                    Err(failure) => Err(Box::new(ongoing.end(Err(Halt::Failed(failure))))),
                 }
             }
             Err(failure) => {
@@ -208,36 +209,27 @@ impl<'a> ServerRun<'a> {
         self.plan.upstream.as_ref().is_some_and(|upstream| upstream.place.beside_generator)
     }
 
-    /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
-    pub(super) fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
+    /// Runs the generator while the server lives and nobody wants to stop at once.
+    pub(super) fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Halt> {
         let files = self.files(server, order.cell);
         self.load_by(server, &files, order)
     }
 
     /// Loads the upstream behind a proxy as [`Self::load`] does the proxy, in plain HTTP.
-    pub(super) fn load_straight(
-        &self,
-        server: &mut Server,
-        order: &Order<'_>,
-    ) -> Result<LoadReport, Option<NotRun>> {
+    pub(super) fn load_straight(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Halt> {
         let authority = server.upstream().map_or_else(|| server.authority.clone(), |up| up.authority.clone());
         let files = Files { url: format!("http://{authority}"), ..self.files(server, order.cell) };
         self.load_by(server, &files, order)
     }
 
-    fn load_by(
-        &self,
-        server: &mut Server,
-        files: &Files,
-        order: &Order<'_>,
-    ) -> Result<LoadReport, Option<NotRun>> {
+    fn load_by(&self, server: &mut Server, files: &Files, order: &Order<'_>) -> Result<LoadReport, Halt> {
         let order =
             LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(files, order) };
         wanted(server, self.stop, |wanted| order.measure(&self.plan.tools, self.link, self.work, wanted))
     }
 
     /// A generator for windows of `cell` on the same connections.
-    pub(super) fn generator(&self, server: &mut Server, cell: &Cell) -> Result<Generator, Option<NotRun>> {
+    pub(super) fn generator(&self, server: &mut Server, cell: &Cell) -> Result<Generator, Halt> {
         self.generator_on(server, cell, self.generator_cpus, "load")
     }
 
@@ -248,7 +240,7 @@ impl<'a> ServerRun<'a> {
         cell: &Cell,
         cpus: &CpuSet,
         name: &str,
-    ) -> Result<Generator, Option<NotRun>> {
+    ) -> Result<Generator, Halt> {
         let files = Files { cpus: cpus.to_string(), ..self.files(server, cell) };
         let length = Span::Seconds(0.0);
         let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
@@ -307,21 +299,21 @@ struct Files {
     authority: Option<PathBuf>,
 }
 
-/// Has the generator do something while the server lives and nobody wants to stop at once. An error without a reason is a wish.
+/// Has the generator do something while the server lives and nobody wants to stop at once.
 pub(super) fn wanted<T>(
     server: &mut Server,
     stop: &Stop,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, LoadError>,
-) -> Result<T, Option<NotRun>> {
+) -> Result<T, Halt> {
     let mut death = None;
     let mut wanted = || {
         death = server.death(Stage::Load);
         death.is_none() && !stop.now()
     };
     work(&mut wanted).map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
-        (Some(death), _) => Some(death),
-        (None, LoadError::Unwanted) => None,
-        (None, error) => Some(generator_failure(error)),
+        (Some(death), _) => Halt::Failed(death),
+        (None, LoadError::Unwanted) => Halt::Stopped,
+        (None, error) => Halt::Failed(generator_failure(error)),
     })
 }
 

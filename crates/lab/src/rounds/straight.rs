@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
-use assay_model::record::{Measurement, NotRun};
+use assay_model::record::Measurement;
 
 use super::event::Event;
+use super::halt::Halt;
 use super::server_run::{OngoingRun, Order};
 use super::telling::Telling;
 use super::watch::Watch;
@@ -55,7 +56,7 @@ impl OngoingRun<'_> {
         &mut self,
         order: &Order<'_>,
         telling: &Telling<'_>,
-    ) -> Result<Option<Box<Measurement>>, Option<NotRun>> {
+    ) -> Result<Option<Box<Measurement>>, Halt> {
         let Some(upstream) = self.server.upstream() else { return Ok(None) };
         telling.notice(&Event::Measuring {
             contender: &self.server_run.subject.identity.name,

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use assay_host::counters::Counters;
 use assay_model::experiment::Cell;
-use assay_model::record::{NotRun, Run, Warmup};
+use assay_model::record::{Run, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
+use super::halt::Halt;
 use super::server_run::{OngoingRun, ServerRun, wanted};
 use super::warmup_length::{Life, WarmupLength, gets_warm};
 use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end, slices_needed};
@@ -25,13 +26,13 @@ const COUNTING_S: f64 = 0.1;
 impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
-    pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
+    pub(super) fn warm_up(&mut self) -> Result<(), Halt> {
         self.warm_up_but(|_| false)
     }
 
     /// Load before the first turn, on every workload of which nobody knows yet how much it takes; the others are left to
     /// the [lead-in](Self::lead_in) of their first cell.
-    pub(super) fn warm_up_for_turns(&mut self) -> Result<(), Option<NotRun>> {
+    pub(super) fn warm_up_for_turns(&mut self) -> Result<(), Halt> {
         let (experiment, cells) = (&self.server_run.plan.experiment, &self.server_run.cells);
         let turned: BTreeSet<String> = cells
             .iter()
@@ -42,7 +43,7 @@ impl OngoingRun<'_> {
         self.warm_up_but(|workload| turned.contains(workload))
     }
 
-    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool) -> Result<(), Option<NotRun>> {
+    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool) -> Result<(), Halt> {
         let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
         for cell in &self.server_run.cells {
             let known = widest.entry(&cell.workload).or_insert(cell);
@@ -60,7 +61,8 @@ impl OngoingRun<'_> {
             self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
             self.run.warmups.push(warmup);
         }
-        self.learn(Occasion::Later).map(drop).map_err(Some)
+        self.learn(Occasion::Later)?;
+        Ok(())
     }
 
     /// How long the warm-up on a workload is that this life was not asked for yet.
@@ -81,12 +83,7 @@ impl ServerRun<'_> {
     /// Slices of load until the server no longer gets faster, in a later life as many as the first one needed
     /// ([`WarmupLength`]). The rule is the same for everybody; a compiled server is done in the least time, one with a just-in-time
     /// compiler takes what it needs.
-    fn warm_up_on(
-        &self,
-        server: &mut Server,
-        cell: &Cell,
-        length: WarmupLength,
-    ) -> Result<Warmup, Option<NotRun>> {
+    fn warm_up_on(&self, server: &mut Server, cell: &Cell, length: WarmupLength) -> Result<Warmup, Halt> {
         let known = self.earlier_warmup(&cell.workload);
         let is_counted = known.is_some_and(|known| known.counted.is_some());
         let workload = cell.workload.clone();
@@ -110,7 +107,7 @@ impl ServerRun<'_> {
         server: &mut Server,
         generator: &mut Generator,
         is_enough: impl Fn(&[f64]) -> bool,
-    ) -> Result<Vec<f64>, Option<NotRun>> {
+    ) -> Result<Vec<f64>, Halt> {
         let (slice, mut per_second) = (Nanos::from_secs_f64(WARMUP_SLICE_S), Vec::new());
         while !is_enough(&per_second) && !self.stop.soon() {
             let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
@@ -151,7 +148,7 @@ impl ServerRun<'_> {
     }
 
     /// One more slice for what must not be counted inside a window: a counted system call takes longer.
-    fn counted(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Option<NotRun>> {
+    fn counted(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Halt> {
         let length = Nanos::from_secs_f64(self.counting_s());
         let counters = Counters::start(&self.plan.isolation.server);
         let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, length, wanted))?;
