@@ -46,7 +46,8 @@ pub(super) fn launch_away(
     let (command, variables) = environment
         .launching(&run)
         .map_err(|error| failure(order, error.to_string(), "mend contender.toml"))?;
-    let mut options = SupervisorOptions::new(scratch.join("log"), command);
+    let job = away.new_job();
+    let mut options = SupervisorOptions::new(job.log.clone(), command);
     options.cpus = Some(away.cpus().clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch = vec![scratch.clone()];
@@ -58,7 +59,7 @@ pub(super) fn launch_away(
         variables,
         log: &order.log,
     };
-    let process = ServerProcess::There(away.start(options, around).map_err(lost)?);
+    let process = ServerProcess::There(away.start(&job, &options, around).map_err(lost)?);
     let address = away.address().to_string();
     Ok(Held::new(process, order, port, address, FirstProcess::Started, scratch))
 }

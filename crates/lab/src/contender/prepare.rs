@@ -115,23 +115,27 @@ impl Preparation<'_> {
         });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
-        let mut options =
-            SupervisorOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
-        options.log_limit_bytes = log_limit;
+        let words = words.map_err(|error| error.to_string())?;
+        let limited = |log: PathBuf| {
+            let mut options = SupervisorOptions::new(log, words);
+            options.log_limit_bytes = log_limit;
+            options
+        };
         let mut wanted = || !self.stop.soon();
         if let Some(away) = self.away {
-            return self.execute_away(away, options, log, timeout, &mut wanted);
+            return self.execute_away(away, limited, log, timeout, &mut wanted);
         }
+        let options = limited(log.to_owned());
         let inherited = self.process.inherited.variables(Purpose::Building);
         run_bounded(&self.tools.assay, &options, &self.process.folder, inherited, timeout, &mut wanted)
             .map_err(|error: RunError| error.to_string())
     }
 
-    /// Where the contender is to live.
+    /// Runs a command where the contender is to live; `options` are made for the log there, which comes to `log` here.
     fn execute_away(
         &self,
         away: &Away,
-        options: SupervisorOptions,
+        options: impl FnOnce(PathBuf) -> SupervisorOptions,
         log: &Path,
         timeout: Duration,
         wanted: &mut dyn FnMut() -> bool,
@@ -145,7 +149,9 @@ impl Preparation<'_> {
             variables: Vec::new(),
             log,
         };
-        away.run_bounded(options, around, timeout, wanted).map_err(told)
+        let job = away.new_job();
+        let options = options(job.log.clone());
+        away.run_bounded(&job, &options, around, timeout, wanted).map_err(told)
     }
 }
 

@@ -58,8 +58,8 @@ impl DistantCluster {
         let command: Vec<OsString> = std::iter::once(OsString::from(&away.tools().assay))
             .chain(words.into_iter().map(OsString::from))
             .collect();
-        // Its log has a place and a name there.
-        let mut options = SupervisorOptions::new(away.path("log"), command);
+        let job = away.new_job();
+        let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = Some(away.cpus().clone());
         options.grace = GRACE;
         let around = Surroundings {
@@ -69,7 +69,7 @@ impl DistantCluster {
             variables: vec![(PASSWORD.into(), listening.password.clone().into())],
             log: &order.log,
         };
-        let job = away.start(options, around)?;
+        let job = away.start(&job, &options, around)?;
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
         Ok(Self { listening, found, log, secrets, job, away })
     }

@@ -19,7 +19,7 @@ use assay_host::cpuset;
 use assay_host::doctor::{Facts, diagnose};
 
 use super::frame::Decoder;
-use super::jobs::{Jobs, Stopping};
+use super::jobs::Jobs;
 use super::message::{Answer, Asked, Request, Told};
 use super::parcels::{Contents, inner};
 use super::voice::Voice;
@@ -178,17 +178,21 @@ impl Agent {
     fn hear(&mut self, asked: Asked, body: &[u8]) {
         self.asked = Instant::now();
         let to = asked.number;
-        if let Request::Stop { job, at_once } = asked.request {
-            let stopping = self.jobs.stop(job);
-            return self.end(to, stopping, at_once);
-        }
-        let (answer, body) = self
-            .answer(asked.request, body)
-            .unwrap_or_else(|problem| (Answer::Refused { problem }, Vec::new()));
+        let (answer, body) = match self.answer(to, asked.request, body) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return,
+            Err(problem) => (Answer::Refused { problem }, Vec::new()),
+        };
         self.voice.tell(&Told::Answer { to, answer }, body);
     }
 
-    fn answer(&mut self, request: Request, body: &[u8]) -> Result<(Answer, Vec<u8>), String> {
+    /// The answer to question `number`, with its body; none where it comes later.
+    fn answer(
+        &mut self,
+        number: u64,
+        request: Request,
+        body: &[u8],
+    ) -> Result<Option<(Answer, Vec<u8>)>, String> {
         let answer = match request {
             Request::Clock => Answer::Clock { monotonic_ns: clock::now() },
             Request::Machine => self.machine(),
@@ -232,16 +236,19 @@ impl Agent {
             }
             Request::SeenPart { job, from } => {
                 let (part, is_last) = self.jobs.part_of_seen(job, from)?;
-                return Ok((Answer::SeenPart { is_last }, part));
+                return Ok(Some((Answer::SeenPart { is_last }, part)));
             }
-            Request::Log { job } => return Ok((Answer::Log, self.jobs.log(job)?)),
+            Request::Log { job } => return Ok(Some((Answer::Log, self.jobs.log(job)?))),
             Request::Lease { silence_ns } => {
                 self.lease = Some(silence_ns.into());
                 Answer::Done
             }
-            Request::Stop { .. } => Answer::Done,
+            Request::Stop { job, at_once } => {
+                self.end(number, job, at_once);
+                return Ok(None);
+            }
         };
-        Ok((answer, Vec::new()))
+        Ok(Some((answer, Vec::new())))
     }
 
     fn machine(&self) -> Answer {
@@ -254,9 +261,9 @@ impl Agent {
         }
     }
 
-    /// Ends a job beside everything else: it may take as long as its grace.
-    fn end(&mut self, to: u64, stopping: Stopping, at_once: bool) {
-        let voice = self.voice.clone();
+    /// Ends a job beside everything else, because it may take as long as its grace, and answers then.
+    fn end(&mut self, to: u64, job: u64, at_once: bool) {
+        let (voice, stopping) = (self.voice.clone(), self.jobs.stop(job));
         let end = move || {
             let answer = Answer::Stopped { nothing_left: stopping.end(at_once) };
             voice.tell(&Told::Answer { to, answer }, Vec::new());

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use super::message::{Answer, Detail, Looking, Observed, Request};
 use super::parcels::pack;
 use super::session::{HostError, OwnProgram, Session};
-use super::starting::{Given, JOB_PATIENCE, machine, start};
+use super::starting::{Given, JOB_PATIENCE, log_there, machine, start};
 use crate::supervisor::{Bounded, Ended, SupervisorOptions};
 use crate::tools::Tools;
 
@@ -36,6 +36,13 @@ struct Inner {
     tools: Tools,
     /// Folders of ours, and where they are there.
     brought: Mutex<BTreeMap<PathBuf, PathBuf>>,
+}
+
+/// A job that is to be started.
+pub(crate) struct NewJob {
+    number: u64,
+    /// The file on its host that is to be its log: no other job has it, and it goes with the agent.
+    pub(crate) log: PathBuf,
 }
 
 /// What a job is given beside its command.
@@ -134,14 +141,21 @@ impl Away {
         Ok(there.join(within))
     }
 
-    /// Starts a command there; the log of `options` is there, too.
-    pub(crate) fn start(
-        &self,
-        options: SupervisorOptions,
-        around: Surroundings<'_>,
-    ) -> Result<Job, HostError> {
+    /// A job that is to be started there.
+    pub(crate) fn new_job(&self) -> NewJob {
         let session = &self.0.session;
         let number = session.new_job();
+        NewJob { number, log: log_there(session, number) }
+    }
+
+    /// Starts a command there; all paths of `options` are there, its log's as well.
+    pub(crate) fn start(
+        &self,
+        job: &NewJob,
+        options: &SupervisorOptions,
+        around: Surroundings<'_>,
+    ) -> Result<Job, HostError> {
+        let (session, number) = (&self.0.session, job.number);
         let given = Given {
             folder: around.folder,
             inherited: around.inherited,
@@ -156,12 +170,13 @@ impl Away {
     /// Runs a command there to its end, at most `timeout` and as long as it is `wanted`; nothing that it started is left.
     pub(crate) fn run_bounded(
         &self,
-        options: SupervisorOptions,
+        job: &NewJob,
+        options: &SupervisorOptions,
         around: Surroundings<'_>,
         timeout: Duration,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Bounded, HostError> {
-        let mut job = self.start(options, around)?;
+        let mut job = self.start(job, options, around)?;
         let deadline = Instant::now() + timeout;
         loop {
             let ended = job.wait(TICK.min(deadline.saturating_duration_since(Instant::now())));

@@ -12,7 +12,7 @@ use assay_model::lab::{GeneratorHost, LabHost};
 
 use super::message::{Answer, Request};
 use super::session::{HostError, OwnProgram, Session};
-use super::starting::{Given, JOB_PATIENCE, machine, start};
+use super::starting::{Given, JOB_PATIENCE, log_there, machine, start};
 use crate::supervisor::SupervisorOptions;
 
 /// How long a generator that has closed its output may take until its end is known.
@@ -82,8 +82,7 @@ impl HostGenerator {
     ) -> Result<(), HostError> {
         let program = OsString::from(self.session.program.clone());
         let command = std::iter::once(program).chain(arguments).collect();
-        // Its log has a place and a name there.
-        let options = SupervisorOptions::new(self.session.work.clone(), command);
+        let options = SupervisorOptions::new(log_there(&self.session, self.job), command);
         self.session.hear(self.job, Box::new(listener));
         let given = Given {
             folder: &self.session.work,
@@ -92,7 +91,7 @@ impl HostGenerator {
             variables: Vec::new(),
             is_spoken_to: true,
         };
-        start(&self.session, self.job, options, given)
+        start(&self.session, self.job, &options, given)
     }
 
     /// Says something to it, and waits for no answer.

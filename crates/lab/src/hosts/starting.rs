@@ -1,7 +1,7 @@
 //! What is asked of an agent alike, whatever its host is there for: what the machine is, and the start of a command.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
@@ -45,14 +45,18 @@ pub(super) fn machine(session: &Session, host: &LabHost) -> Result<(Box<Diagnosi
     Ok((diagnosis, cpus))
 }
 
-/// Starts a command as job `number`; its log is in the agent's own folder.
+/// Where the log of job `number` is to be on its host: in the agent's own folder.
+pub(super) fn log_there(session: &Session, number: u64) -> PathBuf {
+    session.work.join(format!("{number}.log"))
+}
+
+/// Starts a command as job `number`.
 pub(super) fn start(
     session: &Session,
     number: u64,
-    mut options: SupervisorOptions,
+    options: &SupervisorOptions,
     given: Given<'_>,
 ) -> Result<(), HostError> {
-    options.log = session.work.join(format!("{number}.log"));
     let text = |word: OsString| {
         word.into_string().map_err(|word| HostError::Refused {
             host: session.host.clone(),

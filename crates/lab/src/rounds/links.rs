@@ -98,11 +98,12 @@ impl Reference {
         let mut command = vec![OsString::from(&away.tools().assay), "serve".into()];
         command.extend(numbers.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
         let folder = away.path("");
-        let mut options = SupervisorOptions::new(folder.clone(), command);
+        let job = away.new_job();
+        let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = Some(cpus.clone());
         let (inherited, variables) = (Some(Vec::new()), Vec::new());
         let around = Surroundings { folder: &folder, inherited, is_building: false, variables, log };
-        let mut job = away.start(options, around).map_err(|error| error.to_string())?;
+        let mut job = away.start(&job, &options, around).map_err(|error| error.to_string())?;
         let deadline = Instant::now() + READY;
         while !job.addresses().iter().any(|address| address.port() == port) {
             if let Some(ended) = job.wait(TICK) {
