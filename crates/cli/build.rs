@@ -1,5 +1,5 @@
-//! Packs what the binary carries: the repository's catalogue, templates of contenders, and the preload library of the user-space stack. An installed binary has no
-//! repository above it, and `cargo install` puts no library beside it.
+//! Packs what the binary carries: the repository's catalogue, templates of contenders, and the preload library of the user-space
+//! stack. An installed binary has no repository above it, and `cargo install` puts no library beside it.
 
 use std::env;
 use std::fs::{self, File};

@@ -28,7 +28,8 @@ pub enum TestType {
 pub struct Route {
     /// What is answered there.
     pub kind: TestType,
-    /// The path with its query, for all but [`TestType::Chat`], which has many; the number behind its last `=` is how many rows are asked for, where that can be chosen.
+    /// The path with its query, for all but [`TestType::Chat`], which has many; the number behind its last `=` is how many rows are asked
+    /// for, where that can be chosen.
     pub path: String,
     /// The right page, for [`TestType::Fortunes`].
     pub page: Option<String>,

@@ -47,7 +47,7 @@ pub struct Window {
 pub struct Coordinator {
     members: Vec<Member>,
     stage: Stage,
-    /// When the silence of whoever owes a word means that it is lost.
+    /// When a generator that owes a word and is still silent counts as lost.
     deadline: Nanos,
     /// For getting ready.
     patience: Nanos,

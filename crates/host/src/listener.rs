@@ -13,8 +13,8 @@ use procfs::process::FDTarget;
 use crate::cpuset::CpuSet;
 use crate::process::{Process, ancestors, scan_trees};
 
-/// How often is looked for who holds a socket. It may be closed between the look at sockets and that at processes; and a process that
-/// is just being started holds all sockets of its parent, until it becomes another program.
+/// Most attempts to find the process that holds a socket. The socket may be closed after sockets were listed and before processes are; and
+/// a process that is just being started holds all sockets of its parent, until it becomes another program.
 const MOST_LOOKS: u32 = 3;
 /// Most servers that are named to somebody who may have meant one of them.
 const MOST_NAMED: usize = 4;
@@ -48,7 +48,7 @@ pub enum Unseen {
         /// The port.
         port: u16,
     },
-    /// The sockets are there, but not in sight whose.
+    /// The sockets are there, but the processes that hold them cannot be seen.
     #[error(
         "the server at port {port} belongs to user {uid}, whose processes cannot be looked into: run as root"
     )]

@@ -1,7 +1,7 @@
 //! Stands in for the `assay` program in this crate's tests: the real supervisor, a small but real load generator, and a server
 //! with programmed misbehaviour. `testkit supervise …`, `testkit hold-netns LINK QUEUES`, `testkit load …`, `testkit serve MODE`,
-//! `testkit agent`, which is an agent of version 1.0.0 or the carrier of one, and `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until
-//! it is killed.
+//! `testkit agent`, which is an agent of version 1.0.0 or the carrier of one, and `testkit own FOLDER COMMAND…`, which has a command
+//! kept as assay has it, until it is killed.
 #![allow(
     clippy::expect_used,
     clippy::panic,

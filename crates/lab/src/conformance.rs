@@ -50,7 +50,7 @@ pub struct Inquiry {
     pub tools: Tools,
 }
 
-/// One who is asked.
+/// A server, with what it is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The server that is asked.
@@ -345,7 +345,7 @@ impl Inspection<'_> {
     }
 
     /// The path of the plain request: of the first GET that is the same every time; where nothing but WebSocket is spoken, that
-    /// path, at which every server has to say something to who does not ask for one.
+    /// path, at which every server has to answer a client that does not ask for one.
     fn path(&self) -> &str {
         let is_plain = |request: &&RequestKind| request.method == "GET" && !request.path.contains("${");
         let among = |is_socket: bool| {

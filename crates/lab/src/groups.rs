@@ -60,7 +60,7 @@ impl Holding {
 }
 
 impl Room {
-    /// Whether there is room for `next` beside those who live. Of whom nothing is known, it is taken to need as much as the
+    /// Whether there is room for `next` beside those that live. If nothing is known of it, it is taken to need as much as the
     /// greatest of `known`.
     pub(crate) fn admits(&self, living: &[Holding], next: Option<Holding>, known: &[Holding]) -> bool {
         let next = next.unwrap_or_else(|| known.iter().copied().fold(Holding::default(), Holding::max));

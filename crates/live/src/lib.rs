@@ -36,7 +36,7 @@ const BEFORE_SILENCE: Duration = Duration::from_millis(20);
 /// A state of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Edition<'a> {
-    /// The page as one HTML document, for who opens it now.
+    /// The page as one HTML document, for a browser that opens it now.
     pub html: &'a str,
     /// What a page that is open needs to show the same.
     pub update: &'a str,

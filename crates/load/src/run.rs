@@ -25,7 +25,7 @@ use crate::usage::ThreadUsage;
 /// How often the caller is told of the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether all threads have connected.
+/// Time between two checks whether all threads have connected.
 const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Whether the plan makes sense and this machine has room for it, without a word to the server; provides that room.

@@ -11,7 +11,7 @@
 //! | `ASSAY_STACK_LOG` | a file for messages instead of the standard error |
 //! | `ASSAY_STACK_STATS` | a file in which others can read what the stack counts ([`assay_wire::stats_page`]) |
 //! | `ASSAY_STACK_CONNECTIONS` | connections at most, 65536 unless given |
-//! | `ASSAY_STACK_MEMORY` | bytes that the connections of a process may hold together on `user`; unless given, an eighth of the machine's memory divided by the queues |
+//! | `ASSAY_STACK_MEMORY` | bytes for all connections of a process on `user`; unless given, an eighth of the machine's memory over the queues |
 //!
 //! A TCP socket is the stack's if it listens at the wildcard address or one of `ASSAY_STACK_ADDRESS`, or connects to a peer on
 //! their networks. So a program that reaches a database on loopback or another network does so through the kernel, and one that is

@@ -33,8 +33,8 @@ pub(crate) struct Gathered {
 }
 
 impl RawStack {
-    /// Divides the chain of calls of a sample. What a call returns to is behind it, and may belong to the next function: all addresses but the innermost of each
-    /// side are moved into the call itself.
+    /// Divides the chain of calls of a sample. What a call returns to is behind it, and may belong to the next function: all addresses but
+    /// the innermost of each side are moved into the call itself.
     pub(crate) fn of(pid: u32, tid: u32, chain: &[u64]) -> Self {
         let mut stack = Self { pid, tid, ..Self::default() };
         let mut side = None;

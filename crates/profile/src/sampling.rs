@@ -56,7 +56,7 @@ struct Outcome {
     view: Result<View, String>,
 }
 
-/// From where it is looked.
+/// How samples are taken.
 #[derive(Clone, Copy, Debug)]
 struct View {
     clock: Clock,

@@ -87,7 +87,7 @@ fn first_failure<'r>(record: &'r Record, name: &str, setting: Setting) -> Option
     failed_runs(record).find(|(_, run, _)| its(run)).map(|(round, _, why)| (round, why))
 }
 
-/// Whether it is the failure of an A/A control whose original failed likewise, of which is told.
+/// Whether it is the failure of an A/A control whose original failed likewise, which is reported.
 fn is_echo(record: &Record, run: &Run) -> bool {
     let entry = record.contenders.iter().find(|entry| entry.identity.name == run.contender);
     let original = entry.and_then(|entry| entry.control_of.as_ref());

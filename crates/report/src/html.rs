@@ -66,7 +66,7 @@ pub fn pages<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<String, Repo
 /// A page while its run goes on: what there is so far, as [`page()`] has it, for a server that sends it news.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveEdition {
-    /// The page for who opens it now. It asks its server for `events`, which are server-sent events, and nobody else for anything.
+    /// The page for a browser that opens it now. It asks its server for `events`, which are server-sent events, and nobody else for anything.
     pub html: String,
     /// What a page that is open needs to show the same, as one line of JSON: the text of an event `edition`, or of `end`.
     pub update: String,

@@ -149,7 +149,7 @@ fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
     )
 }
 
-/// The runs of a section as a table, for who cannot see drawings or wants to copy figures.
+/// The runs of a section as a table, for readers who cannot see drawings or want to copy figures.
 fn table(runs: &[Listed<'_>], section: &Section) -> String {
     let heads =
         section.runs.iter().map(|&run| format!("<th class=\"n\">{}</th>", markup(day(runs[run].record))));

@@ -107,7 +107,7 @@ fn is_anything_void(verdict: &Verdict) -> bool {
         || redlines.any(|standing| !standing.is_settled())
 }
 
-/// Whether nobody keeps some objective at any rate. One who does makes it a result like others.
+/// Whether nobody keeps some objective at any rate. If one contender does, it is a result like others.
 fn is_out_of_reach(redlines: &[RedlineVerdict]) -> bool {
     let nobody = |verdict: &RedlineVerdict| {
         !verdict.standings.is_empty()

@@ -1,4 +1,4 @@
-//! What a record measured, as the judge takes it: for runs that are made of measured lives to see how often he errs.
+//! What a record measured, in the form in which it is judged: runs that are made of measured lives show how often verdicts are wrong.
 
 use assay_model::record::Record;
 use assay_stats::gauge::Follower;

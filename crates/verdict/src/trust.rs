@@ -97,7 +97,8 @@ fn isolation(record: &Record) -> Check {
     Check { rule: Rule::Isolation, outcome, evidence: Found::Isolation { statement } }
 }
 
-/// The worst of what the standings say of their generator; nothing where nobody's share is known. When those of all contenders are void, so is the run; else only they are.
+/// The worst of what the standings say of their generator; nothing where nobody's share is known. When those of all contenders are void,
+/// so is the run; else only they are.
 fn generator(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     let standings = || cells.iter().flat_map(|cell| &cell.standings);
     let counting = || standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));

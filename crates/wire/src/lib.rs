@@ -99,13 +99,13 @@ pub trait Wire {
     /// The wire is broken: its peer or its device is gone.
     fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
 
-    /// Prepares for a sleep in poll(2), for who waits for other things as well: a descriptor that can be read once a frame may have
-    /// arrived or room may have come, and how long at most may be slept without looking, [`Nanos::ZERO`] if there is something to
+    /// Prepares for a sleep in poll(2), for a caller that waits for other things as well: a descriptor that can be read once a frame may
+    /// have arrived or room may have come, and how long at most may be slept without looking, [`Nanos::ZERO`] if there is something to
     /// do already. Both hold until the next call. `None` when only [`wait`](Self::wait) can tell.
     fn doze(&mut self) -> Option<(BorrowedFd<'_>, Nanos)>;
 
-    /// Whether somebody else has taken the other end since this was last asked, who knows nothing of what was agreed with his
-    /// predecessor. None of his frames is shown before. A wire of many stations never knows.
+    /// Whether the other end has been taken anew since this was last asked, by somebody who knows nothing of what was agreed with the
+    /// predecessor. None of the new one's frames is shown before. A wire of many stations never knows.
     fn other_end_changed(&mut self) -> bool;
 
     /// Counters since the wire was made.

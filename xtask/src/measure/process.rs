@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::Testbed;
 
-/// How often it is looked whether a process has ended. Rarely, as looking costs CPU time too.
+/// Time between two checks whether a process has ended. Long, because checks cost CPU time too.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How much of what a process said is repeated in a message.
 const COMPLAINT_CHARACTERS: usize = 300;

@@ -1,4 +1,4 @@
-//! Is the judge right as often as he says? Runs with known truth, judged by the code that judges real ones.
+//! Whether verdicts are right as often as they claim: runs whose truth is known, judged by the code that judges real ones.
 
 mod cases;
 pub(crate) mod records;

@@ -15,7 +15,7 @@ use crate::peer::{Heard, Peer, USUAL};
 use crate::rule::Rule;
 use crate::rules::each;
 
-/// The one that is broken by who does not speak HTTP/2.
+/// The rule that is broken by a server that does not speak HTTP/2.
 pub(crate) const SPOKEN: Rule = Rule::of_http2(
     "h2-spoken",
     Must,

@@ -1,5 +1,5 @@
-//! Servers of others, started here: of the rules of HTTP/2 they break those that are known of them (docs/method/http2.md#which-rules-does-a-server-keep),
-//! and no others are held against them.
+//! Servers of others, started here: of the rules of HTTP/2 they break those that are known of them
+//! (docs/method/http2.md#which-rules-does-a-server-keep), and no others are held against them.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpStream};

@@ -26,7 +26,8 @@ pub(crate) struct CheckArguments {
     /// The port that the command listens on; one for each --cmd, in order
     #[arg(long, value_name = "PORT", requires = "cmd")]
     pub(crate) port: Vec<u16>,
-    /// Workloads that it answers; `json` and `plaintext` bring the rules of their test types [default: those its file names; for a URL or a command: GET of its path]
+    /// Workloads that it answers; `json` and `plaintext` bring the rules of their test types [default: those its file names; for a URL or a
+    /// command: GET of its path]
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) workload: Vec<String>,
     /// Version of HTTP whose rules are asked for [default: 1.1, and 2 for h2c://]; over TLS the server must choose it (ALPN), else

@@ -113,7 +113,7 @@ impl Live {
     }
 }
 
-/// Why a run ends before its time: so many of those are `left` of whom it needs so many at `least`.
+/// Why a run ends before its time: `left` contenders are left, and it needs `least`.
 fn nobody_left(rounds: u32, left: usize, least: usize) -> String {
     let when = match rounds {
         0 => "before its first round".to_owned(),

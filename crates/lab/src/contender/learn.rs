@@ -2,7 +2,7 @@
 //! (docs/method/answers.md).
 //!
 //! What varies at rest varies under load. It is asked on a kept connection and on several at once, because the workers of a
-//! server may differ; and again later, because a clock in a body stands still in the moment in which it is looked at.
+//! server may differ; and again later, because a clock in a body stands still while it is read once.
 
 use std::borrow::Cow;
 use std::time::Duration;

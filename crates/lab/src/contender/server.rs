@@ -140,7 +140,7 @@ impl Server {
             Ready { scheme: Scheme::of(order.client.is_some()), authority: &self.authority, was_running };
         let around = Surroundings { tools: order.tools, link: order.link, stop: order.stop };
         let filled = order.commands.fill(order.workloads.clone(), ready, around);
-        // What fails at a server that died is not at fault.
+        // If the server died, a command that failed at it is not to blame.
         self.workloads = filled.map_err(|problem| self.suspected_death(Stage::Start).unwrap_or(problem))?;
         Ok(())
     }

@@ -62,7 +62,7 @@ impl ServerProcess {
         }
     }
 
-    /// Has its log be where it is looked for.
+    /// Brings its log here, if it is on another host.
     pub(super) fn fetch_log(&self) {
         if let Self::There(job) = self {
             job.fetch_log();

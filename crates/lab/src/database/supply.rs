@@ -18,7 +18,7 @@ use crate::subject::Subject;
 pub enum Source {
     /// A database of our own beside the one that the user names.
     Beside(GivenUrl),
-    /// The user's own, of a server that runs already: it is looked at.
+    /// The user's own, of a server that runs already: it is observed.
     Watched(GivenUrl),
     /// A private PostgreSQL on these CPUs.
     Private(CompanionPlace),

@@ -296,7 +296,7 @@ impl JobHandle {
         Some(JobSpan { job: self.clone(), detail })
     }
 
-    /// Begins to look where the time of its processes goes.
+    /// Begins a profile of its processes.
     pub(crate) fn look(&self, how: Looking) -> Result<(), HostError> {
         self.away.0.session.ask(Request::Look { job: self.number, how }).map(drop)
     }

@@ -53,7 +53,7 @@ struct Job {
     is_over: bool,
 }
 
-/// How it is looked where the time of a job's processes goes.
+/// A profile of a job's processes that has begun.
 #[derive(Debug)]
 enum LookedAt {
     Sampling(Box<Sampling>),
@@ -164,7 +164,7 @@ impl Jobs {
         tree_usage(self.living(job)?.pid()).map_err(|error| error.to_string())
     }
 
-    /// Begins to look where the time of a job's processes goes.
+    /// Begins a profile of a job's processes.
     pub(super) fn look(&mut self, job: u64, how: Looking) -> Result<(), String> {
         let pid = self.living(job)?.pid();
         let Some(job) = self.jobs.get_mut(&job) else { return Ok(()) };

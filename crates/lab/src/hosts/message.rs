@@ -88,11 +88,11 @@ pub enum Request {
         /// The job.
         job: u64,
     },
-    /// The beginning of a slice in which it is looked where the time of the job's processes goes.
+    /// The beginning of a slice in which the job's processes are profiled.
     Look {
         /// The job.
         job: u64,
-        /// What is looked at.
+        /// What the profile is of.
         how: Looking,
     },
     /// The end of that slice. What was seen is kept there as JSON, to be asked for in parts.
@@ -138,7 +138,7 @@ pub enum Detail {
     ByClock,
 }
 
-/// What is looked at of a job's processes.
+/// What a profile of a job's processes is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Looking {

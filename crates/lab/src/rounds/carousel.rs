@@ -58,7 +58,7 @@ pub(super) struct Pace {
     pub(super) planned: Option<Duration>,
 }
 
-/// One who takes turns.
+/// A server that takes turns, with its generator.
 struct Rider<'l, 'a> {
     ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,

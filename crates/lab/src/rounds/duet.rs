@@ -43,7 +43,7 @@ pub(super) struct Duets<'a> {
     pub(super) stop: &'a Stop,
 }
 
-/// One who plays.
+/// A server that takes part in duets, with its generators.
 struct Player<'l, 'a> {
     /// Where it is among the lives of the round.
     place: usize,
@@ -168,7 +168,7 @@ impl Duets<'_> {
         order.into_iter().map(|index| acts[index]).collect()
     }
 
-    /// One window of both; what went wrong, with the place of whom it befell.
+    /// One window of both; which of them failed, and why.
     fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Halts {
         let offset_ns = players[0].ongoing.age().offset_ns;
         let mut seats = [(0, act.side), (act.partner, act.side.other())];
@@ -176,7 +176,7 @@ impl Duets<'_> {
         let span = Span { length: players[0].length.or_longer(players[act.partner].length), stop: self.stop };
         let samplers = seats.map(|(player, _)| players[player].ongoing.server.watch());
         let begun = seats.map(|(player, side)| players[player].begin(side, span));
-        // Both are waited for, whatever befell the first: an answer that is left alone would be the next window's.
+        // Both are waited for, even if the first failed: an answer that is left alone would be the next window's.
         let told = std::iter::zip(seats, begun)
             .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, span)))
             .collect::<Vec<_>>();

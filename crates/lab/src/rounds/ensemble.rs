@@ -64,7 +64,7 @@ pub(super) struct EndedRun {
 }
 
 impl Ensemble<'_> {
-    /// Lives all `lives` at once, in the same order; `None` for one that found no room.
+    /// Runs all lives at once; what became of each, in the same order, `None` for one that found no room.
     pub(super) fn perform(
         &self,
         server_runs: Vec<ServerRun<'_>>,
@@ -80,7 +80,7 @@ impl Ensemble<'_> {
         parts.into_iter().map(|part| part.end(Ok(()))).collect()
     }
 
-    /// Whether somebody did not start, and who is left has nobody to be compared with, which is all that was asked.
+    /// Whether somebody did not start, and the one that is left has nobody to be compared with, which is all that was asked.
     fn lacks_its_partner(&self, parts: &mut [Part<'_>]) -> bool {
         let somebody_failed = parts.iter().any(|part| matches!(part, Part::Over { .. }));
         let is_compared = |ongoing: &OngoingRun<'_>| {

@@ -103,7 +103,7 @@ pub enum Event<'a> {
         /// The cell.
         cell: &'a Cell,
     },
-    /// It is about to be looked where a contender's time goes, under load that is not measured.
+    /// A contender is about to be profiled under load that is not measured.
     Profiling {
         /// Name of the contender.
         contender: &'a str,

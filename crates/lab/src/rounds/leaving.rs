@@ -84,7 +84,7 @@ impl Runner<'_> {
         if hopeless {
             return self.drop_out_on(subject, setting, reason);
         }
-        // What befalls an A/A control befalls its original as well, of which is told.
+        // What happens to an A/A control happens to its original as well, and is reported of that.
         if self.record.contenders[subject].control_of.is_none() {
             let contender = self.subjects[subject].identity.name.as_str();
             let setting = Some(setting).filter(|_| self.settings.len() > 1);

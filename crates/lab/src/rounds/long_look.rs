@@ -74,7 +74,7 @@ impl Runner<'_> {
         self.look_ordered().map_or(Duration::ZERO, |(_, length)| length)
     }
 
-    /// Everybody who answers in the cell. The limit is looked at where it takes turns with the others, whom it shows what the
+    /// Everybody that answers in the cell. The limit is among them where it takes turns with the others, because it shows what the
     /// machine does.
     fn lookers(&self, cell: &Cell) -> Vec<Part> {
         let Some(setting) = self.settings.iter().position(|of| of.setting == cell.setting()) else {

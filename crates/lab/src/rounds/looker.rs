@@ -1,4 +1,4 @@
-//! Where it is looked at a server's time: on this host, or on another one by the agent there.
+//! Profiles a server on the host where it lives: this one, or another one through the agent there.
 
 use assay_model::profile::{Facet, Refused, Sampled, Traced};
 use assay_profile::{Sampling, Target, Tracing};

@@ -69,7 +69,8 @@ impl OngoingRun<'_> {
         Ok(())
     }
 
-    /// Measures one window, beside a proxy another straight to its upstream, and files both. One whose answers were held against what turns out to vary is measured once more.
+    /// Measures one window, beside a proxy another straight to its upstream, and files both. One whose answers were held against what
+    /// turns out to vary is measured once more.
     fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Halt> {
         let turn = self.goes_straight(order.cell);
         let before = if turn == Straight::Before { self.straight(order, telling)? } else { None };

@@ -197,8 +197,8 @@ impl Runner<'_> {
         self.save()
     }
 
-    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less. A command of the
-    /// user's own that cannot start is given up before any round.
+    /// Asks one contender. One that does not start is not reported here: it can fail again in its rounds, of which it has one less. A
+    /// command of the user's own that cannot start is given up before any round.
     fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
         let setting = self.asked_in(index);

@@ -1,5 +1,5 @@
-//! Slices of load in which it is looked where a server's time goes, apart from every measured window, because looking changes what
-//! is looked at (docs/method/profile.md).
+//! Slices of load in which a server is profiled, apart from every measured window, because profiling changes what it observes
+//! (docs/method/profile.md).
 
 use std::time::Duration;
 

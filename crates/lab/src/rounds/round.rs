@@ -357,8 +357,8 @@ impl Runner<'_> {
         )
     }
 
-    /// Whether it takes part in a setting not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
-    /// is measured against them; a control goes when its original does.
+    /// Whether it takes part in a setting not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair
+    /// stay to the end, because every round is measured against them; a control goes when its original does.
     pub(super) fn is_out(&self, subject: usize, setting: Setting) -> bool {
         let entry = &self.record.contenders[subject];
         let original = entry.control_of.as_ref();

@@ -118,7 +118,7 @@ pub(super) struct Age {
 }
 
 impl<'a> ServerRun<'a> {
-    /// Lives it alone from beginning to end. What goes wrong is in the run.
+    /// Starts the server alone, measures it to the end and stops it. What goes wrong is in the run.
     pub(crate) fn live(self, telling: &Telling<'_>) -> Run {
         match self.begin(telling) {
             Err(run) => *run,

@@ -1,5 +1,5 @@
-//! First files for who begins: a contender made from a template, an experiment made from answers. Text is made here, and written
-//! by whoever asked; it is read by the same readers as what people write.
+//! First files for a new user: a contender made from a template, an experiment made from answers. Text is made here, and written by
+//! the caller; it is read by the same readers as what people write.
 
 mod contender;
 mod experiment;

@@ -1,4 +1,4 @@
-//! The last run of the same experiment, for who asks what has changed since.
+//! The last run of the same experiment, to show what has changed since.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -27,7 +27,7 @@ const END_POLL: Duration = Duration::from_millis(10);
 const FREEZES: u32 = 100;
 /// Looks at a group after which what still lives in it is given up: it sleeps uninterruptibly.
 const MEMBER_POLLS: u32 = 200;
-/// The highest priority (setpriority(2)), for who has to overtake those that fork without end.
+/// The highest priority (setpriority(2)), for a process that has to overtake those that fork without end.
 const URGENT: i32 = -20;
 
 /// What wakes a guard or a supervisor.

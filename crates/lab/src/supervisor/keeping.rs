@@ -21,7 +21,7 @@ const HEED: Duration = Duration::from_secs(10);
 const CARRIED_HEED: Duration = Duration::from_secs(25);
 /// From SIGTERM to SIGKILL, for a transport.
 const CARRIED_GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked whether its input has closed.
+/// Time between two checks whether its input has closed.
 const TICK: Duration = Duration::from_secs(1);
 
 /// A process that is the parent of all orphans below it.

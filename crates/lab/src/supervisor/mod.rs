@@ -13,8 +13,9 @@
 //! assay; the supervisor is told of the guard's end (PR_SET_PDEATHSIG), the guard waits for the supervisor's; where both are gone,
 //! orphans become children of assay, which knows them by a variable that they inherited. Where control groups may be made,
 //! all of it is in one ([`assay_host::group`]), which ends at once and takes no more than a bounded number of tasks;
-//! everywhere the guard counts processes, seldom and at no cost to speak of, and ends what has become too many. What nobody survived to end — all three killed
-//! in one moment — loses its first process with the supervisor, and the rest to the next guard that finds the group.
+//! everywhere the guard counts processes, seldom and at no cost to speak of, and ends what has become too many. What nobody survived
+//! to end — all three killed in one moment — loses its first process with the supervisor, and the rest to the next guard that finds the
+//! group.
 //!
 //! Guard and supervisor live in their own sessions and ignore SIGINT, so Ctrl-C in the terminal reaches assay alone.
 

@@ -115,7 +115,7 @@ fn fetch(path: &str) -> (u16, Vec<u8>) {
     }
 }
 
-/// All that a stub sends to who sends this.
+/// All that a stub sends in answer to this.
 fn receive(request: &str) -> Vec<u8> {
     let (network, program, config) =
         (Network::new(0, Weather::still(WAY)), program("0s"), Config { max_connections: 1 });

@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 10;
 /// What must be free in a step before more is read: a control frame with its head.
 const LEAST_ROOM: usize = HEADER_BYTES + CONTROL_BYTES_MAX;
 
-/// What is said to who asks for nothing of the kind.
+/// The answer to a client that does not ask for a WebSocket.
 const DECLINED: &str = "426 this path speaks WebSocket, version 13\n";
 
 /// A WebSocket.

@@ -25,7 +25,7 @@ use crate::http2::is_begun_by;
 const SPIN: Nanos = Nanos::from_micros(60);
 /// Between two segments of one response, so that the client can read one before the other comes.
 const SEGMENT_GAP: Nanos = Nanos::from_micros(20);
-/// Responses that leave before it is looked for new requests, whose arrival would otherwise be noticed late.
+/// Responses that are sent before the next check for new requests, whose arrival would otherwise be noticed late.
 const SENDS_AT_ONCE: usize = 16;
 /// How soon an idle thread sees that it is to stop.
 const STOP_CHECK: Nanos = Nanos::from_millis(20);

@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::config::ServeError;
 pub use fault::Fault;
 
-/// How often it is looked whether it is to stop.
+/// Time between two checks whether it is to stop.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 const READ: Duration = Duration::from_millis(50);
 /// Longest wait for a client that takes nothing.

@@ -2,10 +2,10 @@
 //!
 //! A search that decides nothing but which load to try next; who measures, and how, is the caller's business. The steps and
 //! terms are those of Multiple Loss Ratio Search (RFC 9971), with "late" for "lost": from a first load step up (or
-//! down), each step as long as all before it but never beyond a doubling, until one load passes and one fails, halve the distance between them in the logarithm of the load until it is at most the
-//! goal width, then *confirm* both bounds on fresh servers. A bound that one restart refutes is moved outwards, by twice as
-//! much each time, and confirmed anew: so the interval widens to what restarts differ by, and its bounds are loads at which
-//! all restarts agreed.
+//! down), each step as long as all before it but never beyond a doubling, until one load passes and one fails, halve the distance
+//! between them in the logarithm of the load until it is at most the goal width, then *confirm* both bounds on fresh servers. A
+//! bound that one restart refutes is moved outwards, by twice as much each time, and confirmed anew: so the interval widens to what
+//! restarts differ by, and its bounds are loads at which all restarts agreed.
 //!
 //! **Up and down.** A server that was overloaded need not come back at the load it could carry before. On the way up every
 //! server that failed is therefore replaced by a fresh one. At the end one is overloaded on purpose and the load is lowered
@@ -209,7 +209,8 @@ impl Search {
     /// Begins a search.
     ///
     /// # Errors
-    /// When the loads are not 0 < lowest ≤ floor ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no server or trial is allowed.
+    /// When the loads are not 0 < lowest ≤ floor ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no
+    /// server or trial is allowed.
     pub fn new(plan: SearchPlan) -> Result<Self, StatsError> {
         let check = |holds: bool, name: &'static str, range: &'static str, value: f64| {
             if holds { Ok(()) } else { Err(StatsError::OutOfRange { name, range, value }) }

@@ -31,7 +31,7 @@ pub struct RingReceiver {
     broken: bool,
     /// How many have sat at the sender's end so far.
     sittings: u32,
-    /// There is a new one, of whom nothing is shown yet.
+    /// There is a new one, none of whose frames is shown yet.
     changed: bool,
 }
 

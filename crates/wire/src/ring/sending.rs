@@ -15,7 +15,7 @@ const PUBLISH: u32 = 8;
 #[derive(Debug)]
 pub struct RingSender {
     lane: Lane,
-    /// Where a frame is written before it is copied: whoever writes it may read it again, and must read what he wrote.
+    /// Where a frame is written before it is copied: whoever writes it may read it again, and must read what was written.
     draft: Draft,
     /// The receiver's.
     bell: Bell,

@@ -166,7 +166,7 @@ fn databases(
         let has_rows = |workload: &Workload| workload.database == Some(DatabaseKind::Postgresql);
         matches!(subject.launch, Launch::Running { .. }) && workloads.iter().any(has_rows)
     };
-    // The database of a server that runs already is the user's: it is looked at, and nothing else.
+    // The database of a server that runs already is the user's: it is observed, and nothing else.
     let watched = given.filter(|_| servers.iter().any(runs_with_rows)).cloned().map(Source::Watched);
     let mut sources: Vec<Source> = Vec::new();
     for Asked { subject, workloads, .. } in servers {

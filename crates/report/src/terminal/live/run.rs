@@ -159,7 +159,7 @@ impl Board {
         table(page, record, &notes::cell_title(cell), &rows, columns);
     }
 
-    /// Those of whom something is known, in the order of the standings, and behind them who has windows only.
+    /// Contenders that have a standing, in the order of the standings, and behind them those that have windows only.
     fn names<'b>(&'b self, known: &'b [Standing]) -> Vec<&'b str> {
         let is_new = |name: &&str| standing(known, name).is_none() && !self.is_control(name);
         let new = self.windows.keys().map(String::as_str).filter(is_new);

@@ -26,7 +26,7 @@ use crew::Generator;
 use heard::{Heard, Report};
 use told::Told;
 
-/// How often it is looked whether a person wants an end.
+/// Time between two checks whether a person wants an end.
 const TICK: Duration = Duration::from_millis(50);
 /// How much longer than its orders a generator may take for a word.
 const MARGIN: Nanos = Nanos::from_millis(10_000);
@@ -133,8 +133,8 @@ impl<'a> Leader<'a> {
         self.stop.load(Ordering::Relaxed) || self.coordinator.first_lost().is_some()
     }
 
-    /// Hears what all say, until nobody owes a word. Who is to stop is told so once; whoever was lost ends the window of all, which is
-    /// void without it.
+    /// Hears what all say, until nobody owes a word. Each that is to stop is told so once; one that was lost ends the window of all, which
+    /// is void without it.
     fn follow(&mut self) {
         let preparing = self.coordinator.stage() == Stage::Preparing;
         while !matches!(self.coordinator.stage(), Stage::Ready | Stage::Over) {

@@ -55,7 +55,7 @@ impl Process {
         }
     }
 
-    /// How it ended, which has closed its output.
+    /// How it ended, once it has closed its output.
     pub(super) fn ended(&mut self) -> String {
         let status = self.wait();
         let complaint = self.complaint.take().and_then(|complaint| complaint.join().ok()).unwrap_or_default();
