@@ -7,6 +7,7 @@ mod assertions;
 mod bench;
 mod circles;
 mod claims;
+mod comments;
 mod dependencies;
 mod docstrings;
 mod examples;

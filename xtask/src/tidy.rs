@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::unused::Uses;
 use crate::{
-    assertions, circles, claims, dependencies, docstrings, examples, figures, layers, references, releases,
+    assertions, circles, claims, comments, dependencies, docstrings, examples, figures, layers, references,
+    releases,
 };
 
 /// Longer files want to be two.
@@ -83,6 +84,7 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
         findings.extend(check_manners(&name, text));
         findings.extend(figures::check(&name, text));
         findings.extend(docstrings::check(&name, text));
+        findings.extend(comments::check(&name, text));
     }
     findings
 }
