@@ -18,7 +18,7 @@ use crate::contender::before::Commands;
 use crate::contender::{Preparation, Server, StartOrder, Tools, Upstream};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
@@ -181,7 +181,7 @@ impl Inquiry {
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
-            away: None,
+            remote: None,
             link,
             cpus: &self.cpus,
             log: folder.log(&subject.identity.name, "check"),
@@ -228,7 +228,7 @@ fn prepare(
     stop: &Stop,
 ) -> Result<(), NotRun> {
     let Launch::Process(process) = &subject.launch else { return Ok(()) };
-    let preparation = Preparation { tools, away: None, process, work, stop };
+    let preparation = Preparation { tools, remote: None, process, work, stop };
     observer.notice(&Event::Probing { contender: &subject.identity.name });
     preparation.needs()?;
     let Some(build) = &process.build else { return Ok(()) };
@@ -241,7 +241,7 @@ pub(crate) struct Inspection<'a> {
     /// The programs to start.
     pub tools: &'a Tools,
     /// The other host on which it is to live; absent for this one.
-    pub away: Option<&'a Away>,
+    pub remote: Option<&'a RemoteHost>,
     /// What joins it and us.
     pub link: &'a Link,
     /// CPUs of the server.
@@ -387,7 +387,7 @@ impl Inspection<'_> {
     fn start_order(&self) -> StartOrder<'_> {
         StartOrder {
             tools: self.tools,
-            away: self.away,
+            remote: self.remote,
             link: self.link,
             user: None,
             protocol: self.protocol(),

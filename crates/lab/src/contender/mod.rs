@@ -7,7 +7,7 @@ mod container;
 pub mod environment;
 mod inherited;
 mod launch;
-mod launch_away;
+mod launch_remote;
 pub mod learn;
 pub(crate) mod port;
 mod prepare;
@@ -39,7 +39,7 @@ pub use crate::tools::Tools;
 use before::Commands;
 
 use crate::database::Access;
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::stop::Stop;
 use crate::tls::RunTls;
 
@@ -52,7 +52,7 @@ pub(crate) struct StartOrder<'a> {
     /// Our own program.
     pub tools: &'a Tools,
     /// The other host on which it is to live; absent for this one.
-    pub away: Option<&'a Away>,
+    pub remote: Option<&'a RemoteHost>,
     /// What joins it and the generator.
     pub link: &'a Link,
     /// The user-space stack that it is to be started on; absent for the kernel's, over the link.

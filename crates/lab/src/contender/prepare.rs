@@ -9,10 +9,10 @@ use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
 use super::environment::{Environment, Told};
-use super::launch_away::names;
+use super::launch_remote::names;
 use super::version::{compare, first_version};
 use super::{Purpose, Tools};
-use crate::hosts::away::{Away, Surroundings};
+use crate::hosts::remote_host::{RemoteHost, Surroundings};
 use crate::hosts::session::HostError;
 use crate::stop::Stop;
 use crate::subject::Process;
@@ -32,7 +32,7 @@ pub(crate) struct Preparation<'a> {
     /// Our own program.
     pub tools: &'a Tools,
     /// The other host on which it is to live; absent for this one.
-    pub away: Option<&'a Away>,
+    pub remote: Option<&'a RemoteHost>,
     /// What is prepared.
     pub process: &'a Process,
     /// A folder for what passes by.
@@ -105,8 +105,8 @@ impl Preparation<'_> {
             port: 0,
             cpus: "",
             workers: 1,
-            scratch: &self.away.map_or_else(std::env::temp_dir, |away| away.path("")),
-            tools: self.away.map_or(self.tools, Away::tools),
+            scratch: &self.remote.map_or_else(std::env::temp_dir, |remote| remote.path("")),
+            tools: self.remote.map_or(self.tools, RemoteHost::tools),
             database: None,
             stack: None,
             tls: None,
@@ -122,8 +122,8 @@ impl Preparation<'_> {
             options
         };
         let mut wanted = || !self.stop.soon();
-        if let Some(away) = self.away {
-            return self.execute_away(away, limited, log, timeout, &mut wanted);
+        if let Some(remote) = self.remote {
+            return self.execute_remotely(remote, limited, log, timeout, &mut wanted);
         }
         let options = limited(log.to_owned());
         let inherited = self.process.inherited.variables(Purpose::Building);
@@ -132,16 +132,16 @@ impl Preparation<'_> {
     }
 
     /// Runs a command where the contender is to live; `options` are made for the log there, which comes to `log` here.
-    fn execute_away(
+    fn execute_remotely(
         &self,
-        away: &Away,
+        remote: &RemoteHost,
         options: impl FnOnce(PathBuf) -> SupervisorOptions,
         log: &Path,
         timeout: Duration,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Bounded, String> {
         let told = |error: HostError| error.to_string();
-        let folder = away.bring(&self.process.folder).map_err(told)?;
+        let folder = remote.bring(&self.process.folder).map_err(told)?;
         let around = Surroundings {
             folder: &folder,
             inherited: names(&self.process.inherited),
@@ -149,9 +149,9 @@ impl Preparation<'_> {
             variables: Vec::new(),
             log,
         };
-        let job = away.new_job();
+        let job = remote.new_job();
         let options = options(job.log.clone());
-        away.run_bounded(&job, &options, around, timeout, wanted).map_err(told)
+        remote.run_bounded(&job, &options, around, timeout, wanted).map_err(told)
     }
 }
 

@@ -19,14 +19,14 @@ use super::ask::Door;
 use super::before::{Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
-use super::launch_away::launch_away;
+use super::launch_remote::launch_remote;
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, AskedBy, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
-use crate::hosts::away::JobHandle;
 use crate::hosts::message::Detail;
+use crate::hosts::remote_host::JobHandle;
 use crate::running;
 use crate::stack::{UserEnd, read_shared};
 use crate::subject::{Launch, Process, Subject};
@@ -77,9 +77,9 @@ impl Server {
             Launch::Process(process) => {
                 let upstream = Self::behind(subject, order)?;
                 let behind = upstream.as_ref().map(|upstream| &*upstream.authority);
-                let held = match order.away {
+                let held = match order.remote {
                     None => launch(process, order, behind)?,
-                    Some(away) => launch_away(process, order, away, behind)?,
+                    Some(remote) => launch_remote(process, order, remote, behind)?,
                 };
                 let started = Instant::now();
                 let authority = held.authority();
@@ -177,11 +177,11 @@ impl Server {
 
     /// Whether assay started it, so that it can be replaced by a fresh one whose processes are known.
     pub(crate) fn is_own(&self) -> bool {
-        self.pid().is_some() || self.is_away()
+        self.pid().is_some() || self.is_remote()
     }
 
     /// Whether it lives on another host.
-    pub(crate) fn is_away(&self) -> bool {
+    pub(crate) fn is_remote(&self) -> bool {
         self.held.as_ref().is_some_and(|held| matches!(held.process, ServerProcess::There(_)))
     }
 
@@ -259,8 +259,8 @@ impl Server {
     fn stop_alone(&mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
         // On another host whoever comes next gets another port.
-        let is_away = matches!(held.process, ServerProcess::There(_));
-        if held.process.stop() && (is_away || is_freed(link, held.port)) {
+        let is_remote = matches!(held.process, ServerProcess::There(_));
+        if held.process.stop() && (is_remote || is_freed(link, held.port)) {
             return Ok(());
         }
         Err(NotRun {

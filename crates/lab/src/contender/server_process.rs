@@ -10,7 +10,7 @@ use assay_host::window::Window;
 use assay_model::usage::Usage;
 
 use super::port;
-use crate::hosts::away::{Job, JobSpan, JobUse};
+use crate::hosts::remote_host::{Job, JobSpan, JobUse};
 use crate::supervisor::{Ended, Supervised};
 
 /// What was started and must be stopped.

@@ -131,7 +131,7 @@ fn prepare(
     order: &Order<'_>,
 ) -> Result<BTreeMap<String, String>, DatabaseError> {
     let not_ready = |reason| DatabaseError::NotReady(Box::new(reason));
-    let preparation = Preparation { tools: &order.tools, away: None, process, work, stop: order.stop };
+    let preparation = Preparation { tools: &order.tools, remote: None, process, work, stop: order.stop };
     preparation.needs().map_err(not_ready)?;
     if let Some(build) = &process.build {
         preparation.build(build, &order.log.with_extension("build.log")).map_err(not_ready)?;

@@ -12,7 +12,7 @@ use postgres::{Client, Config, NoTls};
 
 use super::cluster::{Cluster, Listening, Programs, TAIL_LINES, password, prepare};
 use super::{DatabaseError, Order, Server, in_full};
-use crate::hosts::away::{Away, Job, JobHandle, Surroundings};
+use crate::hosts::remote_host::{Job, JobHandle, RemoteHost, Surroundings};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::supervisor::{Ended, SupervisorOptions, tail_of_death};
@@ -44,14 +44,14 @@ pub(super) struct DistantCluster {
     secrets: Secrets,
     // Dropped in this order: the agent ends when its last job has.
     job: Job,
-    away: Away,
+    away: RemoteHost,
 }
 
 impl DistantCluster {
     /// Has our program there make a cluster that listens at the host's address.
     pub(super) fn start(elsewhere: &Elsewhere, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let mut wanted = || !order.stop.soon();
-        let (away, found) = Away::open(&elsewhere.host, &order.tools, &elsewhere.version, &mut wanted)?;
+        let (away, found) = RemoteHost::open(&elsewhere.host, &order.tools, &elsewhere.version, &mut wanted)?;
         let port = away.free_port(None)?;
         let listening = Listening { address: away.address(), port, password: password(), is_open: true };
         let words = ["database".to_owned(), listening.address.to_string(), port.to_string()];
@@ -80,7 +80,7 @@ impl DistantCluster {
     }
 
     /// The agent there.
-    pub(super) fn agent(&self) -> &Away {
+    pub(super) fn agent(&self) -> &RemoteHost {
         &self.away
     }
 

@@ -39,7 +39,7 @@ pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
-use crate::hosts::away::{Away, JobHandle};
+use crate::hosts::remote_host::{JobHandle, RemoteHost};
 use crate::hosts::session::HostError;
 use crate::stop::Stop;
 use crate::supervisor::{Ended, RunError};
@@ -340,7 +340,7 @@ impl Database {
     }
 
     /// The agent on the other host on which its server was started.
-    pub(crate) fn agent(&self) -> Option<&Away> {
+    pub(crate) fn agent(&self) -> Option<&RemoteHost> {
         match &self.home {
             Home::Distant(cluster) => Some(cluster.agent()),
             Home::Private(_) | Home::Lodged(_) | Home::Theirs => None,

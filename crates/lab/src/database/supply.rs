@@ -10,7 +10,7 @@ use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
 use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Observed, Order, Sessions};
 use crate::error::LabError;
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::subject::Subject;
 
 /// Where a database comes from.
@@ -123,7 +123,7 @@ impl Supplied {
     }
 
     /// The agent on the other host where it was started, if it was.
-    pub(crate) fn agent(&self) -> Option<Away> {
+    pub(crate) fn agent(&self) -> Option<RemoteHost> {
         match &self.holding {
             Holding::Tables(database) => {
                 database.lock().unwrap_or_else(PoisonError::into_inner).agent().cloned()

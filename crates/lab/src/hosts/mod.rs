@@ -6,13 +6,13 @@
 //! lab knows ([`session`]).
 
 pub mod agent;
-pub mod away;
 pub mod carrier;
 pub mod frame;
 pub mod generator;
 mod jobs;
 pub mod message;
 pub mod parcels;
+pub mod remote_host;
 pub mod session;
 mod span;
 mod speech;

@@ -8,14 +8,14 @@ use assay_model::lab::{LabHost, PlacedHost};
 use super::Runner;
 use crate::error::LabError;
 use crate::generator::Hosts;
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::stop::Stop;
 
 /// A host of servers, and those that load it.
 pub(super) struct Elsewhere {
-    pub(super) away: Away,
+    pub(super) remote: RemoteHost,
     /// The hosts from which load comes while servers are there; none for this one.
     pub(super) generators: Vec<LabHost>,
     /// These, as the generator is told of them.
@@ -23,12 +23,12 @@ pub(super) struct Elsewhere {
 }
 
 /// The agents of all hosts of servers, with what they are.
-pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Away, PlacedHost)>, LabError> {
+pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(RemoteHost, PlacedHost)>, LabError> {
     let mut wanted = || !stop.soon();
-    let mut open = |host| Away::open(host, &plan.tools, &plan.program.version, &mut wanted);
-    let opened: Vec<(Away, PlacedHost)> =
+    let mut open = |host| RemoteHost::open(host, &plan.tools, &plan.program.version, &mut wanted);
+    let opened: Vec<(RemoteHost, PlacedHost)> =
         plan.server_hosts.iter().map(&mut open).collect::<Result<_, _>>()?;
-    let cpus = |of: &(Away, PlacedHost)| of.0.cpus().len();
+    let cpus = |of: &(RemoteHost, PlacedHost)| of.0.cpus().len();
     let Some(first) = opened.first() else { return Ok(opened) };
     match opened.iter().find(|other| cpus(other) != cpus(first)) {
         None => Ok(opened),
@@ -45,11 +45,15 @@ pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Away, PlacedHost)
 }
 
 /// These hosts with those that load each, of which lab files are written into the folder `work`.
-pub(super) fn with_load(plan: &RunPlan, opened: Vec<Away>, work: &Path) -> Result<Vec<Elsewhere>, LabError> {
-    let with_load = |away: Away| {
-        let generators = plan.generators_beside(away.name());
-        let load = Hosts::write(&generators, work, &format!("generators-of-{}", away.name()))?;
-        Ok(Elsewhere { away, generators, load })
+pub(super) fn with_load(
+    plan: &RunPlan,
+    opened: Vec<RemoteHost>,
+    work: &Path,
+) -> Result<Vec<Elsewhere>, LabError> {
+    let with_load = |remote: RemoteHost| {
+        let generators = plan.generators_beside(remote.name());
+        let load = Hosts::write(&generators, work, &format!("generators-of-{}", remote.name()))?;
+        Ok(Elsewhere { remote, generators, load })
     };
     opened.into_iter().map(with_load).collect()
 }
@@ -64,14 +68,14 @@ impl Runner<'_> {
         let first = round as usize % hosts;
         let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
         // Where all are lost, servers fail to start, with the reason.
-        self.serving = in_turn.find(|host| self.elsewhere[*host].away.is_there()).unwrap_or(first);
-        log::host_of_round(round, self.elsewhere[self.serving].away.name());
+        self.serving = in_turn.find(|host| self.elsewhere[*host].remote.is_there()).unwrap_or(first);
+        log::host_of_round(round, self.elsewhere[self.serving].remote.name());
         self.host_of_turn()
     }
 
     /// The name of the host on which servers live now, where several take turns.
     pub(super) fn host_of_turn(&self) -> Option<String> {
         let host = self.elsewhere.get(self.serving).filter(|_| self.elsewhere.len() > 1)?;
-        Some(host.away.name().to_owned())
+        Some(host.remote.name().to_owned())
     }
 }

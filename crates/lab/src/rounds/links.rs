@@ -19,8 +19,8 @@ use super::event::Event;
 use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::{Hosts, LoadOrder, write_workload};
-use crate::hosts::away::{Away, Job, Surroundings};
 use crate::hosts::message::Detail;
+use crate::hosts::remote_host::{Job, RemoteHost, Surroundings};
 use crate::log;
 use crate::supervisor::SupervisorOptions;
 
@@ -49,16 +49,16 @@ impl Runner<'_> {
         self.telling.notice(&Event::ProbingNetwork);
         let to_servers = self.elsewhere.iter().flat_map(|host| {
             let is_turned = self.elsewhere.len() > 1;
-            named(self.links_between(&host.away, &host.generators), is_turned.then(|| host.away.name()))
+            named(self.links_between(&host.remote, &host.generators), is_turned.then(|| host.remote.name()))
         });
-        let to_database = database.iter().flat_map(|away| {
+        let to_database = database.iter().flat_map(|remote| {
             let hosts = &self.plan.server_hosts;
             let each: Vec<&[LabHost]> = match hosts.as_slice() {
                 [] => vec![&[]],
                 _ => hosts.iter().map(std::slice::from_ref).collect(),
             };
-            let links = each.into_iter().flat_map(|host| self.links_between(away, host)).collect();
-            named(links, Some(away.name()))
+            let links = each.into_iter().flat_map(|host| self.links_between(remote, host)).collect();
+            named(links, Some(remote.name()))
         });
         self.record.host_links = to_servers.chain(to_database).collect();
         self.record.host_links.iter().for_each(log::host_link);
@@ -66,10 +66,10 @@ impl Runner<'_> {
     }
 
     /// What the network carries from a host to others, each by itself and all at once.
-    fn links_between(&self, away: &Away, generators: &[LabHost]) -> Vec<HostLink> {
+    fn links_between(&self, remote: &RemoteHost, generators: &[LabHost]) -> Vec<HostLink> {
         let log = self.folder.log("network", "server");
-        let links =
-            Reference::start(away, &log).and_then(|server| Look { runner: self, generators, server }.links());
+        let links = Reference::start(remote, &log)
+            .and_then(|server| Look { runner: self, generators, server }.links());
         links.unwrap_or_else(|problem| {
             let hosts = generators.iter().map(|host| host.name.clone()).collect();
             vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
@@ -91,19 +91,19 @@ struct Reference {
 }
 
 impl Reference {
-    fn start(away: &Away, log: &Path) -> Result<Self, String> {
-        let port = away.free_port(None).map_err(|error| error.to_string())?;
-        let (address, cpus) = (away.address().to_string(), away.cpus());
+    fn start(remote: &RemoteHost, log: &Path) -> Result<Self, String> {
+        let port = remote.free_port(None).map_err(|error| error.to_string())?;
+        let (address, cpus) = (remote.address().to_string(), remote.cpus());
         let numbers = [("--address", address), ("--port", port.to_string()), ("--cpus", cpus.to_string())];
-        let mut command = vec![OsString::from(&away.tools().assay), "serve".into()];
+        let mut command = vec![OsString::from(&remote.tools().assay), "serve".into()];
         command.extend(numbers.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
-        let folder = away.path("");
-        let job = away.new_job();
+        let folder = remote.path("");
+        let job = remote.new_job();
         let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = Some(cpus.clone());
         let (inherited, variables) = (Some(Vec::new()), Vec::new());
         let around = Surroundings { folder: &folder, inherited, is_building: false, variables, log };
-        let mut job = away.start(&job, &options, around).map_err(|error| error.to_string())?;
+        let mut job = remote.start(&job, &options, around).map_err(|error| error.to_string())?;
         let deadline = Instant::now() + READY;
         while !job.addresses().iter().any(|address| address.port() == port) {
             if let Some(ended) = job.wait(TICK) {
@@ -113,7 +113,7 @@ impl Reference {
                 return Err(format!("the reference server did not listen within {} s", READY.as_secs()));
             }
         }
-        let url = format!("http://{}", std::net::SocketAddr::new(away.address(), port));
+        let url = format!("http://{}", std::net::SocketAddr::new(remote.address(), port));
         Ok(Self { job, url, cpus: cpus.len().max(1) })
     }
 

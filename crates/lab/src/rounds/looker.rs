@@ -3,8 +3,8 @@
 use assay_model::profile::{Facet, Refused, Sampled, Traced};
 use assay_profile::{Sampling, Target, Tracing};
 
-use crate::hosts::away::JobHandle;
 use crate::hosts::message::Looking;
+use crate::hosts::remote_host::JobHandle;
 use crate::hosts::session::HostError;
 
 /// The processes of a server, and who looks at them.

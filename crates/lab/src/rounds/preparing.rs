@@ -16,7 +16,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::log;
 use crate::network::ProvisionedSetting;
 use crate::running;
@@ -63,7 +63,7 @@ impl Runner<'_> {
     /// Ends the agents of the servers' hosts, and says where anything may be left.
     pub(super) fn end_elsewhere(&mut self) {
         for host in std::mem::take(&mut self.elsewhere) {
-            if let Err(error) = host.away.end() {
+            if let Err(error) = host.remote.end() {
                 self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
             }
         }
@@ -122,8 +122,8 @@ impl Runner<'_> {
         };
         let versions = match self.elsewhere.as_slice() {
             [] => self.prepare_at(contender, process, None)?,
-            [only] => self.prepare_at(contender, process, Some(&only.away))?,
-            [first, others @ ..] => self.prepare_on_each(contender, process, &first.away, others)?,
+            [only] => self.prepare_at(contender, process, Some(&only.remote))?,
+            [first, others @ ..] => self.prepare_on_each(contender, process, &first.remote, others)?,
         };
         self.record.contenders[index].versions = versions;
         Ok(())
@@ -134,18 +134,19 @@ impl Runner<'_> {
         &self,
         contender: &str,
         process: &Process,
-        first: &Away,
+        first: &RemoteHost,
         others: &[Elsewhere],
     ) -> Result<BTreeMap<String, String>, NotRun> {
-        let prepare = |away: &Away| {
-            let prepared = self.prepare_at(contender, process, Some(away));
-            prepared.map_err(|told| NotRun { reason: format!("on {}: {}", away.name(), told.reason), ..told })
+        let prepare = |remote: &RemoteHost| {
+            let prepared = self.prepare_at(contender, process, Some(remote));
+            prepared
+                .map_err(|told| NotRun { reason: format!("on {}: {}", remote.name(), told.reason), ..told })
         };
         let versions = prepare(first)?;
-        for Elsewhere { away, .. } in others {
-            let own = prepare(away)?;
+        for Elsewhere { remote, .. } in others {
+            let own = prepare(remote)?;
             if own != versions {
-                return Err(of_other_versions([first.name(), away.name()], [&versions, &own]));
+                return Err(of_other_versions([first.name(), remote.name()], [&versions, &own]));
             }
         }
         Ok(versions)
@@ -156,15 +157,15 @@ impl Runner<'_> {
         &self,
         contender: &str,
         process: &Process,
-        away: Option<&Away>,
+        remote: Option<&RemoteHost>,
     ) -> Result<BTreeMap<String, String>, NotRun> {
         let preparation =
-            Preparation { tools: &self.plan.tools, away, process, work: &self.work, stop: self.stop };
+            Preparation { tools: &self.plan.tools, remote, process, work: &self.work, stop: self.stop };
         self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
         if let Some(build) = &process.build {
             self.telling.notice(&Event::Building { contender });
-            let what = away.map_or_else(|| "build".to_owned(), |host| format!("build-{}", host.name()));
+            let what = remote.map_or_else(|| "build".to_owned(), |host| format!("build-{}", host.name()));
             preparation.build(build, &self.folder.log(contender, what))?;
         }
         // After the build, because some versions are those of what it fetched.
@@ -206,7 +207,7 @@ impl Runner<'_> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
-            away: self.elsewhere().map(|host| &host.away),
+            remote: self.elsewhere().map(|host| &host.remote),
             link: &self.link,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,

@@ -322,7 +322,7 @@ impl Runner<'_> {
             setting: *setting,
             replica: part.replica,
             replicas: 1,
-            away: self.elsewhere().map(|host| &host.away),
+            remote: self.elsewhere().map(|host| &host.remote),
             hosts: self.elsewhere().and_then(|host| host.load.as_ref()),
             link,
             queues: place.queues,

@@ -24,7 +24,7 @@ use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, Hosts, LoadError, LoadOrder};
-use crate::hosts::away::Away;
+use crate::hosts::remote_host::RemoteHost;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::schedule::Lives;
@@ -45,7 +45,7 @@ pub(crate) struct ServerRun<'a> {
     /// How many these are.
     pub replicas: u32,
     /// The other host on which the server lives; absent for this one.
-    pub away: Option<&'a Away>,
+    pub remote: Option<&'a RemoteHost>,
     /// The hosts from which load comes; absent for this one.
     pub hosts: Option<&'a Hosts>,
     /// What joins server and generator.
@@ -167,7 +167,7 @@ impl<'a> ServerRun<'a> {
         let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
-            away: self.away,
+            remote: self.remote,
             link: self.link,
             user: self.on_user_stack(),
             protocol: self.setting.protocol,

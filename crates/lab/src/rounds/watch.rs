@@ -28,8 +28,8 @@ use super::server_run::{Age, ServerRun};
 use super::there::There;
 use crate::contender::{Sampling, Server, of_sum};
 use crate::database::Observed;
-use crate::hosts::away::JobSpan;
 use crate::hosts::message::Detail;
+use crate::hosts::remote_host::JobSpan;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
@@ -160,7 +160,7 @@ impl Watch {
             others_ns: self
                 .census
                 .others(&census, &server_run.plan.isolation.server, &roots)
-                .filter(|_| !server.is_away()),
+                .filter(|_| !server.is_remote()),
             database,
             upstream,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
@@ -308,7 +308,7 @@ impl Seen {
     /// What others took from a turn in which the generator saw this; none where the server's CPUs are those of another host, whose agent
     /// does not tell.
     pub(super) fn taken(&self, server_run: &ServerRun<'_>, load: &LoadTurn) -> Option<TimeTaken> {
-        if server_run.away.is_some() && self.there.is_none() {
+        if server_run.remote.is_some() && self.there.is_none() {
             return None;
         }
         let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
@@ -329,7 +329,7 @@ impl Seen {
         let machine = self.counters(server_run, self.server.as_ref());
         let [server_throttled, own_throttled] = self.throttled;
         // The CPUs of a server on another host are not this machine's.
-        let is_unseen = server_run.away.is_some() && self.there.is_none();
+        let is_unseen = server_run.remote.is_some() && self.there.is_none();
         let server_idle_share = if is_unseen { 1.0 } else { machine.server_idle_share };
         self.beside_there(Machine { server_throttled, own_throttled, server_idle_share, ..machine })
     }

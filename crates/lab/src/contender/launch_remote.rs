@@ -8,34 +8,34 @@ use super::inherited::Inherited;
 use super::launch::{FirstProcess, Held, LOG_BYTES, failure, with_arguments};
 use super::server_process::ServerProcess;
 use crate::database::Observed;
-use crate::hosts::away::{Away, Surroundings};
+use crate::hosts::remote_host::{RemoteHost, Surroundings};
 use crate::hosts::session::HostError;
 use crate::subject::Process;
 use crate::supervisor::SupervisorOptions;
 use crate::tls::served;
 
 /// Starts the process of a contender there, before the server at `upstream` if it is a proxy.
-pub(super) fn launch_away(
+pub(super) fn launch_remote(
     process: &Process,
     order: &StartOrder<'_>,
-    away: &Away,
+    remote: &RemoteHost,
     upstream: Option<&str>,
 ) -> Result<Held, NotRun> {
-    if let Some(unfit) = unfit(process, order, away) {
+    if let Some(unfit) = unfit(process, order, remote) {
         return Err(unfit);
     }
-    let lost = |error: HostError| failed(order, away, &error);
-    let port = away.free_port(process.port).map_err(lost)?;
-    let scratch = away.path(&format!("scratch-{port}"));
-    let tls = order.tls.map(|tls| away.bring(&tls.folder)).transpose().map_err(lost)?;
+    let lost = |error: HostError| failed(order, remote, &error);
+    let port = remote.free_port(process.port).map_err(lost)?;
+    let scratch = remote.path(&format!("scratch-{port}"));
+    let tls = order.tls.map(|tls| remote.bring(&tls.folder)).transpose().map_err(lost)?;
     let tls = tls.map(|folder| served(&folder));
     let environment = Environment::new(&Told {
-        address: &away.address().to_string(),
+        address: &remote.address().to_string(),
         port,
-        cpus: &away.cpus().to_string(),
-        workers: away.cpus().len(),
+        cpus: &remote.cpus().to_string(),
+        workers: remote.cpus().len(),
         scratch: &scratch,
-        tools: away.tools(),
+        tools: remote.tools(),
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: None,
         tls: tls.as_ref().map(|(certificate, key)| (&**certificate, &**key)),
@@ -46,12 +46,12 @@ pub(super) fn launch_away(
     let (command, variables) = environment
         .launching(&run)
         .map_err(|error| failure(order, error.to_string(), "mend contender.toml"))?;
-    let job = away.new_job();
+    let job = remote.new_job();
     let mut options = SupervisorOptions::new(job.log.clone(), command);
-    options.cpus = Some(away.cpus().clone());
+    options.cpus = Some(remote.cpus().clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch = vec![scratch.clone()];
-    let folder = away.bring(&process.folder).map_err(lost)?;
+    let folder = remote.bring(&process.folder).map_err(lost)?;
     let around = Surroundings {
         folder: &folder,
         inherited: names(&process.inherited),
@@ -59,8 +59,8 @@ pub(super) fn launch_away(
         variables,
         log: &order.log,
     };
-    let process = ServerProcess::There(away.start(&job, &options, around).map_err(lost)?);
-    let address = away.address().to_string();
+    let process = ServerProcess::There(remote.start(&job, &options, around).map_err(lost)?);
+    let address = remote.address().to_string();
     Ok(Held::new(process, order, port, address, FirstProcess::Started, scratch))
 }
 
@@ -73,7 +73,7 @@ pub(super) fn names(inherited: &Inherited) -> Option<Vec<String>> {
 }
 
 /// What is measured on this host alone so far.
-fn unfit(process: &Process, order: &StartOrder<'_>, away: &Away) -> Option<NotRun> {
+fn unfit(process: &Process, order: &StartOrder<'_>, remote: &RemoteHost) -> Option<NotRun> {
     // One of our own on this host listens there alone; others are where their URL says.
     let has_ours = order.database.is_some_and(|access| matches!(access.seen, Observed::Here(_)));
     let leave_out = "leave it out, or leave --server out";
@@ -86,16 +86,16 @@ fn unfit(process: &Process, order: &StartOrder<'_>, away: &Away) -> Option<NotRu
     let (_, what, remedy) = reasons.into_iter().find(|(is_so, ..)| *is_so)?;
     Some(NotRun {
         stage: Stage::Needs,
-        reason: format!("{what}, which a server on another host ({}) cannot have yet", away.name()),
+        reason: format!("{what}, which a server on another host ({}) cannot have yet", remote.name()),
         remedy: Some(remedy.to_owned()),
         log_tail: Vec::new(),
     })
 }
 
-fn failed(order: &StartOrder<'_>, away: &Away, error: &HostError) -> NotRun {
+fn failed(order: &StartOrder<'_>, remote: &RemoteHost, error: &HostError) -> NotRun {
     failure(
         order,
         error.to_string(),
-        &format!("mend the command, or install what it needs on {}", away.name()),
+        &format!("mend the command, or install what it needs on {}", remote.name()),
     )
 }

@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Another host, with an agent on it. When the last clone is dropped, all that was started and brought there is gone.
 #[derive(Clone)]
-pub struct Away(Arc<Inner>);
+pub struct RemoteHost(Arc<Inner>);
 
 struct Inner {
     session: Session,
@@ -59,7 +59,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) log: &'a Path,
 }
 
-impl Away {
+impl RemoteHost {
     /// Starts an agent on `host`, while that is `wanted`, and brings the files there that contenders serve.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Away {
             is_spoken_to: false,
         };
         start(session, number, options, given)?;
-        Ok(Job { away: self.clone(), number, log: around.log.to_owned(), is_stopped: false })
+        Ok(Job { host: self.clone(), number, log: around.log.to_owned(), is_stopped: false })
     }
 
     /// Runs a command there to its end, at most `timeout` and as long as it is `wanted`; nothing that it started is left.
@@ -203,7 +203,7 @@ impl Away {
 
 /// A job on another host. Dropping it ends it.
 pub(crate) struct Job {
-    away: Away,
+    host: RemoteHost,
     number: u64,
     log: PathBuf,
     /// Whether its host has said that it was ended.
@@ -213,7 +213,7 @@ pub(crate) struct Job {
 impl Job {
     /// How it ended, once it has; waits for that at most `timeout`. A host that is lost is an end, too.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Option<Ended> {
-        match self.away.0.session.ended(self.number, timeout) {
+        match self.host.0.session.ended(self.number, timeout) {
             Ok(ended) => ended,
             Err(lost) => Some(Ended {
                 code: None,
@@ -235,7 +235,7 @@ impl Job {
     /// Has its host end it; whether nothing is left, where that says so.
     fn ask_to_stop(&mut self) -> Option<bool> {
         let request = Request::Stop { job: self.number, at_once: false };
-        match self.away.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
+        match self.host.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
             Ok((Answer::Stopped { nothing_left }, _)) => {
                 self.is_stopped = true;
                 Some(nothing_left)
@@ -246,7 +246,7 @@ impl Job {
 
     /// Where it listens.
     pub(crate) fn addresses(&self) -> BTreeSet<SocketAddr> {
-        match self.away.0.session.ask(Request::Listening { job: self.number }) {
+        match self.host.0.session.ask(Request::Listening { job: self.number }) {
             Ok(Answer::Listening { addresses }) => addresses.into_iter().collect(),
             Ok(_) | Err(_) => BTreeSet::new(),
         }
@@ -254,12 +254,12 @@ impl Job {
 
     /// What others look at it through.
     pub(crate) fn handle(&self) -> JobHandle {
-        JobHandle { away: self.away.clone(), number: self.number }
+        JobHandle { host: self.host.clone(), number: self.number }
     }
 
     /// What it has used since its start.
     pub(crate) fn used(&self) -> Option<Usage> {
-        match self.away.0.session.ask(Request::UsedSinceStart { job: self.number }) {
+        match self.host.0.session.ask(Request::UsedSinceStart { job: self.number }) {
             Ok(Answer::Used { usage }) => Some(*usage),
             Ok(_) | Err(_) => None,
         }
@@ -268,7 +268,7 @@ impl Job {
     /// Brings its log here.
     pub(crate) fn fetch_log(&self) {
         let request = Request::Log { job: self.number };
-        if let Ok((Answer::Log, bytes)) = self.away.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
+        if let Ok((Answer::Log, bytes)) = self.host.0.session.ask_with(request, Vec::new(), JOB_PATIENCE) {
             let _ = assay_file::write(&self.log, &bytes);
         }
     }
@@ -285,25 +285,25 @@ impl Drop for Job {
 /// What a job on another host is looked at through. It does not end it.
 #[derive(Clone)]
 pub(crate) struct JobHandle {
-    away: Away,
+    host: RemoteHost,
     number: u64,
 }
 
 impl JobHandle {
     /// Begins a span over which its use is counted, and what the machine does beside it.
     pub(crate) fn begin(&self, detail: Detail) -> Option<JobSpan> {
-        self.away.0.session.ask(Request::BeginSpan { job: self.number, detail }).ok()?;
+        self.host.0.session.ask(Request::BeginSpan { job: self.number, detail }).ok()?;
         Some(JobSpan { job: self.clone(), detail })
     }
 
     /// Begins a profile of its processes.
     pub(crate) fn look(&self, how: Looking) -> Result<(), HostError> {
-        self.away.0.session.ask(Request::Look { job: self.number, how }).map(drop)
+        self.host.0.session.ask(Request::Look { job: self.number, how }).map(drop)
     }
 
     /// Ends that and brings what was seen; `answers` were given in the meantime.
     pub(crate) fn seen<S: DeserializeOwned>(&self, answers: u64) -> Result<S, HostError> {
-        let (session, job) = (&self.away.0.session, self.number);
+        let (session, job) = (&self.host.0.session, self.number);
         // Names of functions are read from the programs, which takes its time.
         session.ask_with(Request::Seen { job, answers }, Vec::new(), JOB_PATIENCE)?;
         let (mut seen, mut is_whole) = (Vec::new(), false);
@@ -327,7 +327,7 @@ impl JobHandle {
 
 impl fmt::Debug for JobHandle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "job {} on {}", self.number, self.away.name())
+        write!(out, "job {} on {}", self.number, self.host.name())
     }
 }
 
@@ -357,9 +357,9 @@ impl JobSpan {
     }
 
     fn end(&self, with_memory: bool) -> Option<JobUse> {
-        let Self { job: JobHandle { away, number }, detail } = self;
+        let Self { job: JobHandle { host, number }, detail } = self;
         let request = Request::EndSpan { job: *number, detail: *detail, with_memory };
-        match away.0.session.ask(request) {
+        match host.0.session.ask(request) {
             Ok(Answer::Span { usage, machine }) => Some(JobUse { usage: usage.map(|usage| *usage), machine }),
             Ok(_) | Err(_) => None,
         }
