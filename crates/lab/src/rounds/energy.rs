@@ -18,7 +18,7 @@ impl Runner<'_> {
     /// Finds the counters, and looks for a moment at what the machine takes as it is; before anything is started, because a server that
     /// waits is not nothing.
     pub(super) fn meter_energy(&mut self) {
-        let found = self.elsewhere.is_empty().then(Counters::find);
+        let found = self.server_hosts.is_empty().then(Counters::find);
         let idle = |counters: &Counters| {
             let before = counters.look()?;
             let ends = Instant::now() + IDLE;

@@ -43,12 +43,12 @@ impl Runner<'_> {
     /// of the database.
     pub(super) fn probe_links(&mut self) -> Result<(), LabError> {
         let database = self.database.as_ref().and_then(Supplied::agent);
-        if (self.elsewhere.is_empty() && database.is_none()) || self.stop.soon() {
+        if (self.server_hosts.is_empty() && database.is_none()) || self.stop.soon() {
             return Ok(());
         }
         self.telling.notice(&Event::ProbingNetwork);
-        let to_servers = self.elsewhere.iter().flat_map(|host| {
-            let is_turned = self.elsewhere.len() > 1;
+        let to_servers = self.server_hosts.iter().flat_map(|host| {
+            let is_turned = self.server_hosts.len() > 1;
             named(self.links_between(&host.remote, &host.generators), is_turned.then(|| host.remote.name()))
         });
         let to_database = database.iter().flat_map(|remote| {

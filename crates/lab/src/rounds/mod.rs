@@ -3,7 +3,6 @@
 mod carousel;
 mod control;
 mod duet;
-mod elsewhere;
 mod energy;
 mod ensemble;
 mod event;
@@ -21,6 +20,7 @@ mod pacing;
 mod preparing;
 mod profiling;
 mod round;
+mod server_hosts;
 mod server_run;
 mod settle;
 mod straight;
@@ -50,11 +50,11 @@ use assay_verdict::{MIN_ROUNDS, Settling};
 use jiff::Timestamp;
 
 pub(crate) use duet::CONTROL_EVERY;
-use elsewhere::Elsewhere;
 pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};
 use judging::Judging;
 use pacing::Pacing;
+use server_hosts::ServerHost;
 use settle::Settles;
 use telling::Telling;
 
@@ -104,7 +104,7 @@ struct Runner<'a> {
     tls: Option<RunTls>,
     settings: Vec<ProvisionedSetting>,
     /// The other hosts on which servers live, in turns; none for this one.
-    elsewhere: Vec<Elsewhere>,
+    server_hosts: Vec<ServerHost>,
     /// The place among them of the one whose turn it is.
     serving: usize,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
@@ -154,7 +154,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, LabError> {
         let (settings, facts) = network::provision(plan)?;
         let link = network::for_asking(&settings);
-        let (opened, server_hosts): (Vec<_>, Vec<_>) = elsewhere::open(plan, stop)?.into_iter().unzip();
+        let (opened, placed): (Vec<_>, Vec<_>) = server_hosts::open(plan, stop)?.into_iter().unzip();
         let generator_hosts = look_at_generators(plan, stop)?;
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
@@ -169,9 +169,9 @@ impl<'a> Runner<'a> {
         let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
         let mut record = empty_record(plan, &settings, facts, &folder.id, now);
         record.generators = generators::entries(plan, &work);
-        record.server_hosts = server_hosts;
+        record.server_hosts = placed;
         record.generator_hosts = generator_hosts;
-        let elsewhere = elsewhere::with_load(plan, opened, &work)?;
+        let server_hosts = server_hosts::with_load(plan, opened, &work)?;
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let past = plan.past(store);
@@ -186,7 +186,7 @@ impl<'a> Runner<'a> {
             work,
             tls,
             settings,
-            elsewhere,
+            server_hosts,
             serving: 0,
             link,
             record,
@@ -338,8 +338,8 @@ impl<'a> Runner<'a> {
     }
 
     /// The other host on which servers live now, if they do.
-    fn elsewhere(&self) -> Option<&Elsewhere> {
-        self.elsewhere.get(self.serving)
+    fn server_host(&self) -> Option<&ServerHost> {
+        self.server_hosts.get(self.serving)
     }
 
     fn rounds_done(&self) -> u32 {
@@ -396,7 +396,7 @@ impl<'a> Runner<'a> {
 
     fn finish(&mut self) -> Result<Record, LabError> {
         self.end_database();
-        self.end_elsewhere();
+        self.end_server_hosts();
         self.save()?;
         self.folder.save_histograms(&self.record)?;
         Ok(self.record.clone())

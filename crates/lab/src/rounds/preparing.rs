@@ -9,8 +9,8 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
-use super::elsewhere::Elsewhere;
 use super::event::Event;
+use super::server_hosts::ServerHost;
 use super::{Runner, control};
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
@@ -61,8 +61,8 @@ impl Runner<'_> {
     }
 
     /// Ends the agents of the servers' hosts, and says where anything may be left.
-    pub(super) fn end_elsewhere(&mut self) {
-        for host in std::mem::take(&mut self.elsewhere) {
+    pub(super) fn end_server_hosts(&mut self) {
+        for host in std::mem::take(&mut self.server_hosts) {
             if let Err(error) = host.remote.end() {
                 self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
             }
@@ -120,7 +120,7 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        let versions = match self.elsewhere.as_slice() {
+        let versions = match self.server_hosts.as_slice() {
             [] => self.prepare_at(contender, process, None)?,
             [only] => self.prepare_at(contender, process, Some(&only.remote))?,
             [first, others @ ..] => self.prepare_on_each(contender, process, &first.remote, others)?,
@@ -135,7 +135,7 @@ impl Runner<'_> {
         contender: &str,
         process: &Process,
         first: &RemoteHost,
-        others: &[Elsewhere],
+        others: &[ServerHost],
     ) -> Result<BTreeMap<String, String>, NotRun> {
         let prepare = |remote: &RemoteHost| {
             let prepared = self.prepare_at(contender, process, Some(remote));
@@ -143,7 +143,7 @@ impl Runner<'_> {
                 .map_err(|told| NotRun { reason: format!("on {}: {}", remote.name(), told.reason), ..told })
         };
         let versions = prepare(first)?;
-        for Elsewhere { remote, .. } in others {
+        for ServerHost { remote, .. } in others {
             let own = prepare(remote)?;
             if own != versions {
                 return Err(of_other_versions([first.name(), remote.name()], [&versions, &own]));
@@ -207,7 +207,7 @@ impl Runner<'_> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
-            remote: self.elsewhere().map(|host| &host.remote),
+            remote: self.server_host().map(|host| &host.remote),
             link: &self.link,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,

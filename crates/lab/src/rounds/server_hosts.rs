@@ -14,7 +14,7 @@ use crate::plan::RunPlan;
 use crate::stop::Stop;
 
 /// A host of servers, and those that load it.
-pub(super) struct Elsewhere {
+pub(super) struct ServerHost {
     pub(super) remote: RemoteHost,
     /// The hosts from which load comes while servers are there; none for this one.
     pub(super) generators: Vec<LabHost>,
@@ -49,11 +49,11 @@ pub(super) fn with_load(
     plan: &RunPlan,
     opened: Vec<RemoteHost>,
     work: &Path,
-) -> Result<Vec<Elsewhere>, LabError> {
+) -> Result<Vec<ServerHost>, LabError> {
     let with_load = |remote: RemoteHost| {
         let generators = plan.generators_beside(remote.name());
         let load = Hosts::write(&generators, work, &format!("generators-of-{}", remote.name()))?;
-        Ok(Elsewhere { remote, generators, load })
+        Ok(ServerHost { remote, generators, load })
     };
     opened.into_iter().map(with_load).collect()
 }
@@ -61,21 +61,21 @@ pub(super) fn with_load(
 impl Runner<'_> {
     /// Chooses the host whose turn a round is, or the next one that is not lost; tells its name where several take turns.
     pub(super) fn choose_host(&mut self, round: u32) -> Option<String> {
-        let hosts = self.elsewhere.len();
+        let hosts = self.server_hosts.len();
         if hosts < 2 {
             return None;
         }
         let first = round as usize % hosts;
         let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
         // Where all are lost, servers fail to start, with the reason.
-        self.serving = in_turn.find(|host| self.elsewhere[*host].remote.is_there()).unwrap_or(first);
-        log::host_of_round(round, self.elsewhere[self.serving].remote.name());
+        self.serving = in_turn.find(|host| self.server_hosts[*host].remote.is_there()).unwrap_or(first);
+        log::host_of_round(round, self.server_hosts[self.serving].remote.name());
         self.host_of_turn()
     }
 
     /// The name of the host on which servers live now, where several take turns.
     pub(super) fn host_of_turn(&self) -> Option<String> {
-        let host = self.elsewhere.get(self.serving).filter(|_| self.elsewhere.len() > 1)?;
+        let host = self.server_hosts.get(self.serving).filter(|_| self.server_hosts.len() > 1)?;
         Some(host.remote.name().to_owned())
     }
 }
