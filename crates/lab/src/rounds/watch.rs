@@ -24,8 +24,8 @@ use assay_model::units::Nanos;
 use assay_model::upstream::UpstreamUsage;
 use assay_model::usage::Usage;
 
+use super::remote_use::RemoteUse;
 use super::server_run::{Age, ServerRun};
-use super::there::There;
 use crate::contender::{Sampling, Server, of_sum};
 use crate::database::Observed;
 use crate::hosts::message::Detail;
@@ -73,8 +73,8 @@ pub(super) struct Seen {
     seen_on: Option<CpuSet>,
     /// What the machine took, where that is counted.
     pub(super) energy: Option<Energy>,
-    /// What the machine did of a server on another host.
-    there: Option<There>,
+    /// What the machine of a server on another host did.
+    remote: Option<RemoteUse>,
     /// How fast the machine was before and after; of the latest span only.
     pub(super) speed: Option<WindowSpeed>,
 }
@@ -138,7 +138,7 @@ impl Watch {
         let (is_turn, roots) = (self.detail == Detail::ByClock, server.first_processes());
         let census = if is_turn { self.census.again(&roots) } else { Census::take() };
         let used_here = self.server.as_ref().and_then(Sampling::finish_here);
-        let (used_there, there) = used_there.map(|of| (of.usage, There::from(of.machine))).unzip();
+        let (used_there, remote) = used_there.map(|of| (of.usage, RemoteUse::from(of.machine))).unzip();
         let window = used_here.or_else(|| used_there.flatten().map(of_sum));
         let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
         let database = database.map(|(usage, beside_generator)| DatabaseUsage { usage, beside_generator });
@@ -152,8 +152,8 @@ impl Watch {
             processes: Vec::new(),
             seen_on: None,
             server: None,
-            spent: match &there {
-                Some(there) => Some(there.spent()),
+            spent: match &remote {
+                Some(remote) => Some(remote.spent()),
                 None => self.census.spent(&census, &roots).filter(|_| !roots.is_empty()),
             }
             .filter(|_| is_turn),
@@ -169,7 +169,7 @@ impl Watch {
             throttled: self.quotas.finish(),
             gauge_ns: Nanos::ZERO,
             energy,
-            there,
+            remote,
             speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
         match window {
@@ -300,7 +300,7 @@ impl Seen {
             processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             energy: self.energy.zip(later.energy).map(|(a, b)| a.then(&b)),
-            there: self.there.as_ref().zip(later.there.as_ref()).map(|(a, b)| a.then(b)),
+            remote: self.remote.as_ref().zip(later.remote.as_ref()).map(|(a, b)| a.then(b)),
             speed: later.speed.clone(),
         }
     }
@@ -308,11 +308,11 @@ impl Seen {
     /// What others took from a turn in which the generator saw this; none where the server's CPUs are those of another host, whose agent
     /// does not tell.
     pub(super) fn taken(&self, server_run: &ServerRun<'_>, load: &LoadTurn) -> Option<TimeTaken> {
-        if server_run.remote.is_some() && self.there.is_none() {
+        if server_run.remote.is_some() && self.remote.is_none() {
             return None;
         }
         let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
-        let machine = self.beside_there(self.counters(server_run, own.as_ref()));
+        let machine = self.beside_remote(self.counters(server_run, own.as_ref()));
         let database = self.database.as_ref().filter(|database| database.beside_generator);
         let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
         let by_plan = [database.map(|of| &of.usage), upstream.map(|of| &of.usage)].into_iter().flatten();
@@ -329,15 +329,15 @@ impl Seen {
         let machine = self.counters(server_run, self.server.as_ref());
         let [server_throttled, own_throttled] = self.throttled;
         // The CPUs of a server on another host are not this machine's.
-        let is_unseen = server_run.remote.is_some() && self.there.is_none();
+        let is_unseen = server_run.remote.is_some() && self.remote.is_none();
         let server_idle_share = if is_unseen { 1.0 } else { machine.server_idle_share };
-        self.beside_there(Machine { server_throttled, own_throttled, server_idle_share, ..machine })
+        self.beside_remote(Machine { server_throttled, own_throttled, server_idle_share, ..machine })
     }
 
     /// What the machine of a server on another host did, beside what this one did.
-    fn beside_there(&self, here: Machine) -> Machine {
-        match &self.there {
-            Some(there) => there.beside(here),
+    fn beside_remote(&self, here: Machine) -> Machine {
+        match &self.remote {
+            Some(remote) => remote.beside(here),
             None => here,
         }
     }

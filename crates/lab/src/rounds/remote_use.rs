@@ -5,17 +5,17 @@ use assay_model::record::Machine;
 
 use crate::hosts::message::Observed;
 
-/// A span there.
+/// What was seen there of one span, or of several.
 #[derive(Clone, Debug)]
-pub(super) struct There(Observed);
+pub(super) struct RemoteUse(Observed);
 
-impl From<Observed> for There {
+impl From<Observed> for RemoteUse {
     fn from(observed: Observed) -> Self {
         Self(observed)
     }
 }
 
-impl There {
+impl RemoteUse {
     /// What the server's processes used.
     pub(super) fn spent(&self) -> Spent {
         Spent { wall: self.0.wall_ns.into(), cpu_ns: self.0.spent_ns }
@@ -70,7 +70,7 @@ mod tests {
                 tcp_retransmits: retransmits,
                 ..Machine::default()
             };
-            There(Observed { wall_ns: Nanos::from_millis(ms), spent_ns: Some(Nanos(ms)), machine })
+            RemoteUse(Observed { wall_ns: Nanos::from_millis(ms), spent_ns: Some(Nanos(ms)), machine })
         };
         let both = span(100, 0.4, 1).then(&span(300, 0.0, 2));
         assert_eq!((both.0.wall_ns, both.0.spent_ns), (Nanos::from_millis(400), Some(Nanos(400))));
