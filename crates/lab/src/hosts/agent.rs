@@ -226,17 +226,17 @@ impl Agent {
                 Answer::Span { usage: usage.map(Box::new), machine }
             }
             Request::UsedSinceStart { job } => Answer::Used { usage: Box::new(self.jobs.used(job)?) },
-            Request::Look { job, how } => {
-                self.jobs.look(job, how)?;
+            Request::BeginProfile { job, kind } => {
+                self.jobs.begin_profile(job, kind)?;
                 Answer::Done
             }
-            Request::Seen { job, answers } => {
-                self.jobs.seen(job, answers)?;
+            Request::EndProfile { job, answers } => {
+                self.jobs.end_profile(job, answers)?;
                 Answer::Done
             }
-            Request::SeenPart { job, from } => {
-                let (part, is_last) = self.jobs.part_of_seen(job, from)?;
-                return Ok(Some((Answer::SeenPart { is_last }, part)));
+            Request::ProfilePart { job, from } => {
+                let (part, is_last) = self.jobs.part_of_profile(job, from)?;
+                return Ok(Some((Answer::ProfilePart { is_last }, part)));
             }
             Request::Log { job } => return Ok(Some((Answer::Log, self.jobs.log(job)?))),
             Request::Lease { silence_ns } => {

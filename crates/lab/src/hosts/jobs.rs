@@ -16,7 +16,7 @@ use assay_model::usage::Usage;
 use assay_profile::{Sampling, Target, Tracing};
 
 use super::frame::MAX_BODY;
-use super::message::{Detail, Looking, Observed, Start};
+use super::message::{Detail, Observed, ProfileKind, Start};
 use super::span::Span;
 use super::speech::Pipes;
 use super::voice::Voice;
@@ -44,9 +44,9 @@ struct Job {
     cpus: Option<CpuSet>,
     /// The latest span in each detail: turns lie within a span that holds all of them.
     spans: BTreeMap<Detail, Span>,
-    looked_at: Option<LookedAt>,
-    /// What was seen, as JSON.
-    seen: Vec<u8>,
+    profiling: Option<Profiling>,
+    /// The latest profile that has ended, as JSON.
+    profile: Vec<u8>,
     /// Where what is said to it goes; absent where it is not spoken to.
     said: Option<Sender<Vec<u8>>>,
     /// Whether its end has been told.
@@ -55,7 +55,7 @@ struct Job {
 
 /// A profile of a job's processes that has begun.
 #[derive(Debug)]
-enum LookedAt {
+enum Profiling {
     Sampling(Box<Sampling>),
     /// Or why that is not allowed.
     Tracing(Box<Result<Tracing, Refused>>),
@@ -104,8 +104,8 @@ impl Jobs {
             log: options.log,
             cpus: options.cpus,
             spans: BTreeMap::new(),
-            looked_at: None,
-            seen: Vec::new(),
+            profiling: None,
+            profile: Vec::new(),
             said,
             is_over: false,
         };
@@ -165,35 +165,35 @@ impl Jobs {
     }
 
     /// Begins a profile of a job's processes.
-    pub(super) fn look(&mut self, job: u64, how: Looking) -> Result<(), String> {
+    pub(super) fn begin_profile(&mut self, job: u64, kind: ProfileKind) -> Result<(), String> {
         let pid = self.living(job)?.pid();
         let Some(job) = self.jobs.get_mut(&job) else { return Ok(()) };
         let target = Target { roots: vec![pid], cpus: job.cpus.clone() };
-        job.looked_at = Some(match how {
-            Looking::Sampling => LookedAt::Sampling(Box::new(Sampling::start(target))),
-            Looking::Tracing => LookedAt::Tracing(Box::new(Tracing::start(target))),
+        job.profiling = Some(match kind {
+            ProfileKind::Sampling => Profiling::Sampling(Box::new(Sampling::start(target))),
+            ProfileKind::Tracing => Profiling::Tracing(Box::new(Tracing::start(target))),
         });
         Ok(())
     }
 
-    /// Ends that, and keeps what was seen; `answers` were given in the meantime.
-    pub(super) fn seen(&mut self, number: u64, answers: u64) -> Result<(), String> {
+    /// Ends the profile, and keeps it; `answers` were given in the meantime.
+    pub(super) fn end_profile(&mut self, number: u64, answers: u64) -> Result<(), String> {
         let job = self.jobs.get_mut(&number).ok_or_else(|| unknown(number))?;
-        let seen = match job.looked_at.take() {
-            None => return Err(format!("nobody looks at job {number}")),
-            Some(LookedAt::Sampling(sampling)) => serde_json::to_vec(&sampling.finish(answers)),
-            Some(LookedAt::Tracing(tracing)) => {
+        let profile = match job.profiling.take() {
+            None => return Err(format!("no profile of job {number} has begun")),
+            Some(Profiling::Sampling(sampling)) => serde_json::to_vec(&sampling.finish(answers)),
+            Some(Profiling::Tracing(tracing)) => {
                 serde_json::to_vec(&tracing.and_then(|tracing| tracing.finish(answers)))
             }
         };
-        job.seen = seen.map_err(|error| error.to_string())?;
+        job.profile = profile.map_err(|error| error.to_string())?;
         Ok(())
     }
 
-    /// As much of what was seen as a body holds, from so many bytes on, and whether that is the end of it.
-    pub(super) fn part_of_seen(&self, number: u64, from: u64) -> Result<(Vec<u8>, bool), String> {
-        let seen = &self.jobs.get(&number).ok_or_else(|| unknown(number))?.seen;
-        let rest = usize::try_from(from).ok().and_then(|from| seen.get(from..)).unwrap_or_default();
+    /// As much of the latest profile as a body holds, from so many bytes on, and whether that is the end of it.
+    pub(super) fn part_of_profile(&self, number: u64, from: u64) -> Result<(Vec<u8>, bool), String> {
+        let profile = &self.jobs.get(&number).ok_or_else(|| unknown(number))?.profile;
+        let rest = usize::try_from(from).ok().and_then(|from| profile.get(from..)).unwrap_or_default();
         let part = &rest[..rest.len().min(MAX_BODY)];
         Ok((part.to_vec(), part.len() == rest.len()))
     }

@@ -89,21 +89,21 @@ pub enum Request {
         job: u64,
     },
     /// The beginning of a slice in which the job's processes are profiled.
-    Look {
+    BeginProfile {
         /// The job.
         job: u64,
         /// What the profile is of.
-        how: Looking,
+        kind: ProfileKind,
     },
-    /// The end of that slice. What was seen is kept there as JSON, to be asked for in parts.
-    Seen {
+    /// The end of that slice. The profile is kept there as JSON, to be asked for in parts.
+    EndProfile {
         /// The job.
         job: u64,
         /// Right answers in the slice.
         answers: u64,
     },
-    /// A part of what was seen, as the body of the answer.
-    SeenPart {
+    /// A part of the profile, as the body of the answer.
+    ProfilePart {
         /// The job.
         job: u64,
         /// Bytes of it that have come.
@@ -141,7 +141,7 @@ pub enum Detail {
 /// What a profile of a job's processes is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Looking {
+pub enum ProfileKind {
     /// Samples of their stacks: [`assay_profile::Sampling`].
     Sampling,
     /// Their system calls: [`assay_profile::Tracing`].
@@ -295,8 +295,8 @@ pub enum Answer {
         /// What the machine did.
         machine: Observed,
     },
-    /// The body is a part of what was seen.
-    SeenPart {
+    /// The body is a part of a profile.
+    ProfilePart {
         /// Whether it is the last.
         is_last: bool,
     },

@@ -13,7 +13,7 @@ use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::usage::Usage;
 use serde::de::DeserializeOwned;
 
-use super::message::{Answer, Detail, Looking, Observed, Request};
+use super::message::{Answer, Detail, Observed, ProfileKind, Request};
 use super::parcels::pack;
 use super::session::{HostError, OwnProgram, Session};
 use super::starting::{Given, JOB_PATIENCE, log_there, machine, start};
@@ -21,7 +21,7 @@ use crate::supervisor::{Bounded, Ended, SupervisorOptions};
 use crate::tools::Tools;
 
 /// Most bytes of a profile that are believed to be one.
-const MOST_SEEN: usize = 64 << 20;
+const PROFILE_BYTES: usize = 64 << 20;
 /// How often a wait looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -297,21 +297,21 @@ impl JobHandle {
     }
 
     /// Begins a profile of its processes.
-    pub(crate) fn look(&self, how: Looking) -> Result<(), HostError> {
-        self.host.0.session.ask(Request::Look { job: self.number, how }).map(drop)
+    pub(crate) fn begin_profile(&self, kind: ProfileKind) -> Result<(), HostError> {
+        self.host.0.session.ask(Request::BeginProfile { job: self.number, kind }).map(drop)
     }
 
-    /// Ends that and brings what was seen; `answers` were given in the meantime.
-    pub(crate) fn seen<S: DeserializeOwned>(&self, answers: u64) -> Result<S, HostError> {
+    /// Ends the profile and brings it; `answers` were given in the meantime.
+    pub(crate) fn end_profile<P: DeserializeOwned>(&self, answers: u64) -> Result<P, HostError> {
         let (session, job) = (&self.host.0.session, self.number);
         // Names of functions are read from the programs, which takes its time.
-        session.ask_with(Request::Seen { job, answers }, Vec::new(), JOB_PATIENCE)?;
-        let (mut seen, mut is_whole) = (Vec::new(), false);
+        session.ask_with(Request::EndProfile { job, answers }, Vec::new(), JOB_PATIENCE)?;
+        let (mut profile, mut is_whole) = (Vec::new(), false);
         while !is_whole {
-            let request = Request::SeenPart { job, from: seen.len() as u64 };
+            let request = Request::ProfilePart { job, from: profile.len() as u64 };
             match session.ask_with(request, Vec::new(), JOB_PATIENCE)? {
-                (Answer::SeenPart { is_last }, part) if seen.len() + part.len() <= MOST_SEEN => {
-                    seen.extend_from_slice(&part);
+                (Answer::ProfilePart { is_last }, part) if profile.len() + part.len() <= PROFILE_BYTES => {
+                    profile.extend_from_slice(&part);
                     is_whole = is_last || part.is_empty();
                 }
                 (other, _) => return Err(session.unexpected(&other)),
@@ -319,9 +319,9 @@ impl JobHandle {
         }
         let unreadable = |error: serde_json::Error| HostError::Refused {
             host: session.host.clone(),
-            problem: format!("what it saw cannot be read: {error}"),
+            problem: format!("its profile cannot be read: {error}"),
         };
-        serde_json::from_slice(&seen).map_err(unreadable)
+        serde_json::from_slice(&profile).map_err(unreadable)
     }
 }
 

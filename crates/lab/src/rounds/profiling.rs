@@ -14,7 +14,7 @@ use assay_verdict::rates::rate_for;
 
 use super::event::Event;
 use super::halt::Halt;
-use super::looker::Looker;
+use super::profiler::Profiler;
 use super::server_run::{OngoingRun, Order, ServerRun};
 use super::telling::Telling;
 use crate::log;
@@ -26,26 +26,26 @@ impl OngoingRun<'_> {
         let is_control = self.server_run.entry.control_of.is_some();
         let ServerRun { plan, cells, lives, .. } = &self.server_run;
         let Some((slices, cells)) = profiled(&plan.experiment, cells, *lives) else { return Ok(()) };
-        let Some(looker) = self.looker().filter(|_| !is_control) else { return Ok(()) };
+        let Some(profiler) = self.profiler().filter(|_| !is_control) else { return Ok(()) };
         for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
             if self.server_run.stop.soon() {
                 return Err(Halt::Stopped);
             }
-            self.profile_at(&cell, arrival, slices, &looker, telling)?;
+            self.profile_at(&cell, arrival, slices, &profiler, telling)?;
         }
         Ok(())
     }
 
     /// Who can look at the server's processes, if anybody can.
-    fn looker(&self) -> Option<Looker> {
+    fn profiler(&self) -> Option<Profiler> {
         if let Some(job) = self.server.job() {
-            return Some(Looker::There(job));
+            return Some(Profiler::There(job));
         }
         let roots = self.server.first_processes();
         // A server that ran already is where it is, not where others are put.
         let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
-        (!roots.is_empty()).then_some(Looker::Here(Target { roots, cpus }))
+        (!roots.is_empty()).then_some(Profiler::Here(Target { roots, cpus }))
     }
 
     /// How requests arrive in a cell; `None` where its rate follows from what was not measured, or is still searched.
@@ -62,16 +62,16 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: Arrival,
         slices: Slices,
-        looker: &Looker,
+        profiler: &Profiler,
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
         telling.pause(self.server_run.stop);
         let contender = &self.server_run.subject.identity.name;
         telling.notice(&Event::Profiling { contender, cell });
         let offset_ns = self.age().offset_ns;
-        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, looker)?;
+        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, profiler)?;
         let followed =
-            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, looker)).transpose()?;
+            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, profiler)).transpose()?;
         let traced = followed.and_then(|traced| traced.map_err(|why| refused.push(why)).ok());
         let profile = Profile { cell: cell.clone(), arrival, offset_ns, sampled, traced, refused };
         log::profiled(&self.server_run.subject.identity.name, &profile);
@@ -84,9 +84,9 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        looker: &Looker,
+        profiler: &Profiler,
     ) -> Result<(Sampled, Vec<Refused>), Halt> {
-        let sampling = looker.sample();
+        let sampling = profiler.sample();
         let loaded = self.slice(cell, arrival, length_s);
         // Ended also when the load failed, so that nothing goes on behind the run's back.
         let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
@@ -101,9 +101,9 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        looker: &Looker,
+        profiler: &Profiler,
     ) -> Result<Result<Traced, Refused>, Halt> {
-        let tracing = match looker.trace() {
+        let tracing = match profiler.trace() {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
         };
