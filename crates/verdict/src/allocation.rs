@@ -121,7 +121,8 @@ impl Seen {
         let settled = Settled(told_apart(evidence, &tables));
         let cells = turned_cells(record.rounds.last());
         let of_cell = |(cell, turns): (&&Cell, &CellTurns)| {
-            let shares: f64 = turns.riders.iter().map(|rider| settled.share_of(rider, cell)).sum();
+            let shares: f64 =
+                turns.participants.iter().map(|participant| settled.share_of(participant, cell)).sum();
             turns.each.as_secs_f64() * shares
         };
         let (own, expected) = (tables.components(), expected(&record.experiment, past));
@@ -198,26 +199,26 @@ struct CellTurns {
     each: Nanos,
     count: u64,
     /// Who took them.
-    riders: BTreeSet<String>,
+    participants: BTreeSet<String>,
 }
 
 fn turned_cells(round: Option<&Round>) -> BTreeMap<&Cell, CellTurns> {
     let mut taken: BTreeMap<&Cell, (Vec<[u64; 2]>, BTreeSet<String>)> = BTreeMap::new();
     for run in round.into_iter().flat_map(|round| &round.runs) {
         for window in run.cells.iter().filter(|window| !window.turns.is_empty()) {
-            let (turns, riders) = taken.entry(&window.cell).or_default();
+            let (turns, participants) = taken.entry(&window.cell).or_default();
             turns.extend(
                 window.turns.iter().map(|turn| {
                     [turn.offset_ns.0, turn.load.settle_ns.0.saturating_add(turn.load.window_ns.0)]
                 }),
             );
-            riders.insert(run.contender.clone());
+            participants.insert(run.contender.clone());
         }
     }
-    let of_cell = |(turns, riders): (Vec<[u64; 2]>, BTreeSet<String>)| CellTurns {
+    let of_cell = |(turns, participants): (Vec<[u64; 2]>, BTreeSet<String>)| CellTurns {
         each: each(&turns),
         count: turns.len() as u64,
-        riders,
+        participants,
     };
     taken.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
 }

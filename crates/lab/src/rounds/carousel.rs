@@ -59,7 +59,7 @@ pub(super) struct Pace {
 }
 
 /// A server that takes turns, with its generator.
-struct Rider<'l, 'a> {
+struct Participant<'l, 'a> {
     ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,
     length: TurnLength,
@@ -90,28 +90,30 @@ impl Rotations<'_> {
         telling: &Telling<'_>,
     ) -> Halts {
         let mut failures = Vec::new();
-        let mut riders = Vec::new();
+        let mut participants = Vec::new();
         let database = self.database_pid(server_runs);
         for (place, ongoing) in
             server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
         {
             let settle = settle(&ongoing.run.contender);
-            match self.mount(ongoing, settle) {
-                Ok(rider) => riders.push((*place, rider)),
+            match self.join(ongoing, settle) {
+                Ok(participant) => participants.push((*place, participant)),
                 Err(failure) => failures.push((*place, failure)),
             }
         }
-        self.connect(&mut riders, &mut failures);
-        self.lead_in(&mut riders, &mut failures);
-        riders.iter_mut().for_each(|(_, rider)| self.fit(rider));
-        riders.iter_mut().for_each(|(_, rider)| rider.sampler = rider.ongoing.server.watch());
+        self.connect(&mut participants, &mut failures);
+        self.lead_in(&mut participants, &mut failures);
+        participants.iter_mut().for_each(|(_, participant)| self.fit(participant));
+        participants
+            .iter_mut()
+            .for_each(|(_, participant)| participant.sampler = participant.ongoing.server.watch());
         let database = database.and_then(|pid| Sampler::start(pid).ok());
-        self.rotate(&mut riders, &mut failures, telling);
+        self.rotate(&mut participants, &mut failures, telling);
         let database = database.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
-        self.stop_watching(&mut riders);
-        for (place, rider) in riders {
+        self.stop_watching(&mut participants);
+        for (place, participant) in participants {
             failures.extend(
-                self.dismount(rider, database.as_ref(), telling).err().map(|failure| (place, failure)),
+                self.finish(participant, database.as_ref(), telling).err().map(|failure| (place, failure)),
             );
         }
         failures
@@ -127,7 +129,11 @@ impl Rotations<'_> {
         }
     }
 
-    fn mount<'l, 'a>(&self, ongoing: &'l mut OngoingRun<'a>, settle: Nanos) -> Result<Rider<'l, 'a>, Halt> {
+    fn join<'l, 'a>(
+        &self,
+        ongoing: &'l mut OngoingRun<'a>,
+        settle: Nanos,
+    ) -> Result<Participant<'l, 'a>, Halt> {
         let tally = Tally::begin(&ongoing.server);
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
@@ -135,7 +141,7 @@ impl Rotations<'_> {
         let every = if is_settled { SETTLED_EVERY } else { replicas };
         let first = ongoing.server_run.replica;
         let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
-        Ok(Rider {
+        Ok(Participant {
             ongoing,
             generator,
             length,
@@ -151,52 +157,66 @@ impl Rotations<'_> {
         })
     }
 
-    /// Gives a rider turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
-    fn fit(&self, rider: &mut Rider<'_, '_>) {
-        rider.length = self.lengths.turn(rider.length.settle, rider.ongoing.response_time(self.cell));
-        if rider.length.window > self.lengths.least {
-            log::lengthens(&rider.ongoing.run.contender, self.cell, rider.length.window);
+    /// Gives a participant turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
+    fn fit(&self, participant: &mut Participant<'_, '_>) {
+        participant.length =
+            self.lengths.turn(participant.length.settle, participant.ongoing.response_time(self.cell));
+        if participant.length.window > self.lengths.least {
+            log::lengthens(&participant.ongoing.run.contender, self.cell, participant.length.window);
         }
         if self.pace.until.is_none() {
-            rider.most = self.lengths.turns_in_the_time_of(self.pace.most, rider.length);
+            participant.most = self.lengths.turns_in_the_time_of(self.pace.most, participant.length);
         }
     }
 
     /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
     /// would be load on its generator.
-    fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts) {
-        keep_going(riders, failures, |rider| {
-            let Rider { ongoing, generator, .. } = rider;
+    fn connect(&self, participants: &mut Vec<(usize, Participant<'_, '_>)>, failures: &mut Halts) {
+        keep_going(participants, failures, |participant| {
+            let Participant { ongoing, generator, .. } = participant;
             wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))
         });
     }
 
     /// Has each answer for a while, one after the other, before anything counts.
-    fn lead_in(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts) {
-        keep_going(riders, failures, |rider| rider.ongoing.lead_in(&mut rider.generator, self.cell));
+    fn lead_in(&self, participants: &mut Vec<(usize, Participant<'_, '_>)>, failures: &mut Halts) {
+        keep_going(participants, failures, |participant| {
+            participant.ongoing.lead_in(&mut participant.generator, self.cell)
+        });
     }
 
-    fn rotate(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Halts, telling: &Telling<'_>) {
+    fn rotate(
+        &self,
+        participants: &mut Vec<(usize, Participant<'_, '_>)>,
+        failures: &mut Halts,
+        telling: &Telling<'_>,
+    ) {
         let mut longest = Duration::ZERO;
-        let pace = self.pace.as_planned(riders.len(), self.stop.time());
+        let pace = self.pace.as_planned(participants.len(), self.stop.time());
         for number in 0..MAX_ROTATIONS {
-            if riders.is_empty() || self.stop.soon() || !pace.allows(number, longest, self.stop.time()) {
+            if participants.is_empty() || self.stop.soon() || !pace.allows(number, longest, self.stop.time())
+            {
                 return;
             }
             let (began, census) = (self.stop.time(), Census::take());
             let mut failed = Vec::new();
-            let order = rotation(self.seed, self.round, self.number, number, riders.len());
+            let order = rotation(self.seed, self.round, self.number, number, participants.len());
             for (place, index) in (0..).zip(order) {
-                let rider = &mut riders[index].1;
-                if number % rider.every != rider.first || rider.rotations >= rider.most {
+                let participant = &mut participants[index].1;
+                if number % participant.every != participant.first
+                    || participant.rotations >= participant.most
+                {
                     continue;
                 }
-                if let Err(failure) = self.turn_until_it_counts(rider, &census, (number, place), telling) {
+                if let Err(failure) =
+                    self.turn_until_it_counts(participant, &census, (number, place), telling)
+                {
                     failed.push((index, failure));
                 }
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
-            failures.extend(failed.into_iter().map(|(index, failure)| (riders.remove(index).0, failure)));
+            failures
+                .extend(failed.into_iter().map(|(index, failure)| (participants.remove(index).0, failure)));
             longest = longest.max(self.stop.time().duration_since(began));
         }
     }
@@ -205,19 +225,19 @@ impl Rotations<'_> {
     /// then, and with them what a restart has to say.
     fn turn_until_it_counts(
         &self,
-        rider: &mut Rider<'_, '_>,
+        participant: &mut Participant<'_, '_>,
         census: &Census,
         at: (u32, u32),
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
-        rider.rotations += 1;
+        participant.rotations += 1;
         for _ in 0..=REPEATS {
             telling.pause(self.stop);
-            let contender = &rider.ongoing.run.contender;
+            let contender = &participant.ongoing.run.contender;
             telling.notice(&Event::Measuring { contender, cell: self.cell });
-            self.turn(rider, census, at)?;
-            self.tell(rider, telling);
-            if self.stop.soon() || !rider.turns.last().is_some_and(Turn::is_void) {
+            self.turn(participant, census, at)?;
+            self.tell(participant, telling);
+            if self.stop.soon() || !participant.turns.last().is_some_and(Turn::is_void) {
                 break;
             }
         }
@@ -226,11 +246,11 @@ impl Rotations<'_> {
 
     fn turn(
         &self,
-        rider: &mut Rider<'_, '_>,
+        participant: &mut Participant<'_, '_>,
         census: &Census,
         (rotation, place): (u32, u32),
     ) -> Result<(), Halt> {
-        let Rider { ongoing, generator, length, .. } = rider;
+        let Participant { ongoing, generator, length, .. } = participant;
         let Age { offset_ns, loaded_ns } = ongoing.age();
         let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
         let gauging = ongoing.server_run.gauge.map(Gauge::start);
@@ -246,36 +266,38 @@ impl Rotations<'_> {
         ongoing.loaded += load.settle_ns + load.window_ns;
         let of_turn = Turn { rotation, place, offset_ns, loaded_ns, load, ..Turn::default() };
         let turn = Turn { server_cpu_ns, energy, speed, gauged, taken, ..of_turn };
-        rider.turns.push(turn);
-        rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
+        participant.turns.push(turn);
+        participant.seen =
+            Some(participant.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
     }
 
-    /// Tells of a rider's last turn.
-    fn tell(&self, rider: &Rider<'_, '_>, telling: &Telling<'_>) {
-        let Some(Turn { load, .. }) = rider.turns.last() else { return };
+    /// Tells of a participant's last turn.
+    fn tell(&self, participant: &Participant<'_, '_>, telling: &Telling<'_>) {
+        let Some(Turn { load, .. }) = participant.turns.last() else { return };
         let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
-        let contender = &rider.ongoing.run.contender;
+        let contender = &participant.ongoing.run.contender;
         telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
     }
 
     /// Looks at what each used, and then lets all generators end at once: that takes each a while, and closing connections is work for
     /// the servers.
-    fn stop_watching(&self, riders: &mut [(usize, Rider<'_, '_>)]) {
-        for (_, rider) in riders.iter_mut() {
-            rider.whole = rider.sampler.take().and_then(|sampler| sampler.finish());
+    fn stop_watching(&self, participants: &mut [(usize, Participant<'_, '_>)]) {
+        for (_, participant) in participants.iter_mut() {
+            participant.whole = participant.sampler.take().and_then(|sampler| sampler.finish());
         }
-        riders.iter_mut().for_each(|(_, rider)| rider.generator.begin_to_finish());
+        participants.iter_mut().for_each(|(_, participant)| participant.generator.begin_to_finish());
     }
 
-    /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
-    fn dismount(
+    /// Files what a participant's turns were together, unless their answers were held against what turns out to vary: the next round
+    /// knows.
+    fn finish(
         &self,
-        rider: Rider<'_, '_>,
+        participant: Participant<'_, '_>,
         database: Option<&Usage>,
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
-        let Rider { ongoing, generator, turns, seen, whole, tally, .. } = rider;
+        let Participant { ongoing, generator, turns, seen, whole, tally, .. } = participant;
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
         let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));
@@ -317,8 +339,8 @@ impl Pace {
     }
 
     /// This one, for turns that begin `now`: over after the time that was planned for all of them, if it is not before.
-    fn as_planned(self, riders: usize, now: Instant) -> Self {
-        let all = self.most.saturating_mul(u32::try_from(riders).unwrap_or(u32::MAX));
+    fn as_planned(self, participants: usize, now: Instant) -> Self {
+        let all = self.most.saturating_mul(u32::try_from(participants).unwrap_or(u32::MAX));
         let planned = self.planned.map(|each| now + each * all);
         Self { until: self.until.into_iter().chain(planned).min(), ..self }
     }
@@ -330,13 +352,13 @@ impl Pace {
     }
 }
 
-/// Does something with each rider; those with whom it fails leave.
+/// Does something with each participant; those for which it fails leave.
 fn keep_going<'l, 'a>(
-    riders: &mut Vec<(usize, Rider<'l, 'a>)>,
+    participants: &mut Vec<(usize, Participant<'l, 'a>)>,
     failures: &mut Halts,
-    mut act: impl FnMut(&mut Rider<'l, 'a>) -> Result<(), Halt>,
+    mut act: impl FnMut(&mut Participant<'l, 'a>) -> Result<(), Halt>,
 ) {
-    riders.retain_mut(|(place, rider)| match act(rider) {
+    participants.retain_mut(|(place, participant)| match act(participant) {
         Ok(()) => true,
         Err(failure) => {
             failures.push((*place, failure));

@@ -230,8 +230,8 @@ impl Ensemble<'_> {
         let now = self.stop.time();
         let left = until.saturating_duration_since(now).saturating_sub(after);
         let mut turns_in = |cell: &Cell| -> f64 {
-            let riders = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
-            riders.map(|(_, ongoing)| self.share_of_turns(ongoing, cell)).sum()
+            let participants = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
+            participants.map(|(_, ongoing)| self.share_of_turns(ongoing, cell)).sum()
         };
         let all: f64 = cells.iter().map(|(_, cell)| turns_in(cell)).sum();
         let own = cells.first().map_or(0.0, |(_, cell)| turns_in(cell));

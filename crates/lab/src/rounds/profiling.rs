@@ -37,7 +37,7 @@ impl OngoingRun<'_> {
         Ok(())
     }
 
-    /// Who can look at the server's processes, if anybody can.
+    /// What can profile the server's processes, if they can be seen.
     fn profiler(&self) -> Option<Profiler> {
         if let Some(job) = self.server.job() {
             return Some(Profiler::There(job));

@@ -89,21 +89,21 @@ fn differences<'l, 'r>(
         let windows = server_run.windows.iter().filter(|window| !window.measured.turns.is_empty());
         windows.map(move |window| (server_run, window))
     };
-    let riders: Vec<(&ServerRun<'_>, &Window<'_>)> = round.iter().flat_map(turned).collect();
-    let deviations: Vec<BTreeMap<u32, f64>> = riders
+    let participants: Vec<(&ServerRun<'_>, &Window<'_>)> = round.iter().flat_map(turned).collect();
+    let deviations: Vec<BTreeMap<u32, f64>> = participants
         .iter()
         .map(|(server_run, window)| deviations(&window.measured.turns, settle(server_run, window)))
         .collect();
-    let compared = riders.iter().enumerate().map(|(index, &(server_run, window))| {
+    let compared = participants.iter().enumerate().map(|(index, &(server_run, window))| {
         // The rotations of another group were at another time.
         let beside = |other: &usize| {
-            let (beside, its) = riders[*other];
+            let (beside, its) = participants[*other];
             *other != index
                 && its.measured.cell == window.measured.cell
                 && beside.run.group == server_run.run.group
         };
         let others: Vec<&BTreeMap<u32, f64>> =
-            (0..riders.len()).filter(beside).map(|other| &deviations[other]).collect();
+            (0..participants.len()).filter(beside).map(|other| &deviations[other]).collect();
         (server_run, window, against_later(&window.measured.turns, &deviations[index], &others))
     });
     compared.collect()
