@@ -44,7 +44,7 @@ pub(super) struct Duets<'a> {
 }
 
 /// A server that takes part in duets, with its generators.
-struct Player<'l, 'a> {
+struct Participant<'l, 'a> {
     /// Where it is among the lives of the round.
     place: usize,
     ongoing: &'l mut OngoingRun<'a>,
@@ -54,9 +54,9 @@ struct Player<'l, 'a> {
     turns: Vec<DuetTurn>,
 }
 
-/// Windows of two at once.
+/// The base and a partner, to be loaded at once.
 #[derive(Clone, Copy, Debug)]
-struct Act {
+struct Pairing {
     /// Index of the base's partner.
     partner: usize,
     /// Side of the base.
@@ -80,20 +80,20 @@ impl Duets<'_> {
         telling: &Telling<'_>,
     ) -> Halts {
         let mut failures = Vec::new();
-        let mut players = Vec::new();
+        let mut participants = Vec::new();
         for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| self.takes_part(ongoing)) {
             let settle = settle(&ongoing.run.contender);
-            match self.seat(*place, ongoing, settle) {
-                Ok(player) => players.push(player),
+            match self.join(*place, ongoing, settle) {
+                Ok(participant) => participants.push(participant),
                 Err(failure) => failures.push((*place, failure)),
             }
         }
         // The base first: its partners follow it.
-        players.sort_by_key(|player| player.ongoing.run.contender != self.base);
-        self.rotate(&mut players, &mut failures, telling);
-        for player in players {
-            let place = player.place;
-            failures.extend(self.rise(player).err().map(|failure| (place, failure)));
+        participants.sort_by_key(|participant| participant.ongoing.run.contender != self.base);
+        self.rotate(&mut participants, &mut failures, telling);
+        for participant in participants {
+            let place = participant.place;
+            failures.extend(self.finish(participant).err().map(|failure| (place, failure)));
         }
         failures
     }
@@ -103,12 +103,12 @@ impl Duets<'_> {
         ongoing.server_run.cells.contains(self.cell) && !ongoing.server_run.subject.is_limit()
     }
 
-    fn seat<'l, 'a>(
+    fn join<'l, 'a>(
         &self,
         place: usize,
         ongoing: &'l mut OngoingRun<'a>,
         settle: Nanos,
-    ) -> Result<Player<'l, 'a>, Halt> {
+    ) -> Result<Participant<'l, 'a>, Halt> {
         let apart = if self.seats[0] == self.seats[1] { &self.seats[..1] } else { &self.seats[..] };
         let mut generators = Vec::new();
         for (number, cpus) in apart.iter().enumerate() {
@@ -119,26 +119,32 @@ impl Duets<'_> {
             generators.push(generator);
         }
         let length = self.lengths.turn(settle, ongoing.response_time(self.cell));
-        Ok(Player { place, ongoing, generators, length, turns: Vec::new() })
+        Ok(Participant { place, ongoing, generators, length, turns: Vec::new() })
     }
 
-    fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Halts, telling: &Telling<'_>) {
+    fn rotate(
+        &self,
+        participants: &mut Vec<Participant<'_, '_>>,
+        failures: &mut Halts,
+        telling: &Telling<'_>,
+    ) {
         let mut longest = Duration::ZERO;
-        let pace = self.pace_for(players);
+        let pace = self.pace_for(participants);
         for rotation in 0..MAX_ROTATIONS {
             let began = self.stop.time();
-            for act in self.acts(players, rotation) {
+            for pairing in self.pairings(participants, rotation) {
                 if self.stop.soon() || !pace.allows(rotation, longest, self.stop.time()) {
                     return;
                 }
                 telling.pause(self.stop);
                 telling.notice(&Event::Measuring { contender: self.base, cell: self.cell });
-                let failed = self.perform(players, act, rotation);
+                let failed = self.measure(participants, pairing, rotation);
                 if failed.is_empty() {
-                    [0, act.partner].iter().for_each(|player| self.tell(&players[*player], telling));
+                    [0, pairing.partner].iter().for_each(|index| self.tell(&participants[*index], telling));
                 } else {
                     failures.extend(failed);
-                    players.retain(|player| failures.iter().all(|(place, _)| *place != player.place));
+                    participants
+                        .retain(|participant| failures.iter().all(|(place, _)| *place != participant.place));
                     break;
                 }
             }
@@ -147,8 +153,8 @@ impl Duets<'_> {
     }
 
     /// Fewer rotations where no clock ends them and answers take long.
-    fn pace_for(&self, players: &[Player<'_, '_>]) -> Pace {
-        let longest = players.iter().map(|player| player.length).reduce(TurnLength::or_longer);
+    fn pace_for(&self, participants: &[Participant<'_, '_>]) -> Pace {
+        let longest = participants.iter().map(|participant| participant.length).reduce(TurnLength::or_longer);
         match (self.pace.until, longest) {
             (None, Some(length)) => {
                 Pace { most: self.lengths.turns_in_the_time_of(self.pace.most, length), ..self.pace }
@@ -157,59 +163,64 @@ impl Duets<'_> {
         }
     }
 
-    /// Everybody with the base on both sides, in an order drawn anew; none without base or partner.
-    fn acts(&self, players: &[Player<'_, '_>], rotation: u32) -> Vec<Act> {
-        let has_base = players.first().is_some_and(|player| player.ongoing.run.contender == self.base);
-        let due = |partner: &usize| rotation.is_multiple_of(CONTROL_EVERY) || !players[*partner].is_control();
-        let partners = (1..players.len()).filter(|partner| has_base && due(partner));
-        let acts: Vec<Act> =
-            partners.flat_map(|partner| Side::BOTH.map(|side| Act { partner, side })).collect();
-        let order = duet_order(self.seed, self.round, self.number, rotation, acts.len());
-        order.into_iter().map(|index| acts[index]).collect()
+    /// The pairings of everybody with the base on both sides, in an order drawn anew; none without base or partner.
+    fn pairings(&self, participants: &[Participant<'_, '_>], rotation: u32) -> Vec<Pairing> {
+        let has_base =
+            participants.first().is_some_and(|participant| participant.ongoing.run.contender == self.base);
+        let due =
+            |partner: &usize| rotation.is_multiple_of(CONTROL_EVERY) || !participants[*partner].is_control();
+        let partners = (1..participants.len()).filter(|partner| has_base && due(partner));
+        let pairings: Vec<Pairing> =
+            partners.flat_map(|partner| Side::BOTH.map(|side| Pairing { partner, side })).collect();
+        let order = duet_order(self.seed, self.round, self.number, rotation, pairings.len());
+        order.into_iter().map(|index| pairings[index]).collect()
     }
 
     /// One window of both; which of them failed, and why.
-    fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Halts {
-        let offset_ns = players[0].ongoing.age().offset_ns;
-        let mut seats = [(0, act.side), (act.partner, act.side.other())];
+    fn measure(&self, participants: &mut [Participant<'_, '_>], pairing: Pairing, rotation: u32) -> Halts {
+        let offset_ns = participants[0].ongoing.age().offset_ns;
+        let mut seats = [(0, pairing.side), (pairing.partner, pairing.side.other())];
         seats.sort_by_key(|(_, side)| *side);
-        let span = Span { length: players[0].length.or_longer(players[act.partner].length), stop: self.stop };
-        let samplers = seats.map(|(player, _)| players[player].ongoing.server.watch());
-        let begun = seats.map(|(player, side)| players[player].begin(side, span));
+        let span = Span {
+            length: participants[0].length.or_longer(participants[pairing.partner].length),
+            stop: self.stop,
+        };
+        let samplers = seats.map(|(index, _)| participants[index].ongoing.server.watch());
+        let begun = seats.map(|(index, side)| participants[index].begin(side, span));
         // Both are waited for, even if the first failed: an answer that is left alone would be the next window's.
         let told = std::iter::zip(seats, begun)
-            .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, span)))
+            .map(|((index, side), begun)| begun.and_then(|()| participants[index].end(side, span)))
             .collect::<Vec<_>>();
         let cpu = samplers.map(|sampler| Some(sampler?.finish()?.usage.cpu_ns()));
         let mut failures = Vec::new();
         let mut turns = Vec::new();
-        for (((player, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
-            let beside = players[act.partner - player].ongoing.run.contender.clone();
+        for (((index, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
+            let beside = participants[pairing.partner - index].ongoing.run.contender.clone();
             match told {
                 Ok(load) => {
-                    players[player].ongoing.loaded += load.settle_ns + load.window_ns;
-                    turns.push((player, DuetTurn { beside, rotation, side, offset_ns, load, server_cpu_ns }))
+                    participants[index].ongoing.loaded += load.settle_ns + load.window_ns;
+                    turns.push((index, DuetTurn { beside, rotation, side, offset_ns, load, server_cpu_ns }))
                 }
-                Err(failure) => failures.push((players[player].place, failure)),
+                Err(failure) => failures.push((participants[index].place, failure)),
             }
         }
         if failures.is_empty() {
-            turns.into_iter().for_each(|(player, turn)| players[player].turns.push(turn));
+            turns.into_iter().for_each(|(index, turn)| participants[index].turns.push(turn));
         }
         failures
     }
 
-    /// Tells of a player's last window.
-    fn tell(&self, player: &Player<'_, '_>, telling: &Telling<'_>) {
-        let Some(DuetTurn { load, .. }) = player.turns.last() else { return };
+    /// Tells of a participant's last window.
+    fn tell(&self, participant: &Participant<'_, '_>, telling: &Telling<'_>) {
+        let Some(DuetTurn { load, .. }) = participant.turns.last() else { return };
         let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
-        let contender = &player.ongoing.run.contender;
+        let contender = &participant.ongoing.run.contender;
         telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
     }
 
     /// Adds its windows to those that it had in turns.
-    fn rise(&self, player: Player<'_, '_>) -> Result<(), Halt> {
-        let Player { ongoing, turns, generators, .. } = player;
+    fn finish(&self, participant: Participant<'_, '_>) -> Result<(), Halt> {
+        let Participant { ongoing, turns, generators, .. } = participant;
         drop(generators);
         ongoing.check_server(turns.iter().any(|turn| turn.load.failed > 0))?;
         if let Some(window) = ongoing.run.cells.iter_mut().find(|window| window.cell == *self.cell) {
@@ -219,7 +230,7 @@ impl Duets<'_> {
     }
 }
 
-impl Player<'_, '_> {
+impl Participant<'_, '_> {
     /// Whether it is the base once more.
     fn is_control(&self) -> bool {
         self.ongoing.server_run.entry.control_of.is_some()
