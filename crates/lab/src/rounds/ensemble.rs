@@ -65,7 +65,7 @@ pub(super) struct EndedRun {
 
 impl Ensemble<'_> {
     /// Runs all lives at once; what became of each, in the same order, `None` for one that found no room.
-    pub(super) fn perform(
+    pub(super) fn run(
         &self,
         server_runs: Vec<ServerRun<'_>>,
         telling: &Telling<'_>,
@@ -130,7 +130,7 @@ impl Ensemble<'_> {
     /// Starts a server and warms it up, while those before it wait.
     fn begin<'a>(&self, server_run: ServerRun<'a>, telling: &Telling<'_>) -> Part<'a> {
         if self.stop.soon() {
-            return Part::over(server_run.unlived());
+            return Part::over(server_run.empty_run());
         }
         let sessions = self.sessions();
         match server_run.begin(telling) {
@@ -177,7 +177,7 @@ impl Ensemble<'_> {
             let settle = |contender: &str| self.settles.of(contender, cell);
             let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
             let failures = rotations.run(&mut server_runs, settle, telling);
-            self.bury(parts, failures);
+            self.end_failed(parts, failures);
             if is_duet {
                 self.play_duets(parts, *number, cell, pace, telling);
             }
@@ -208,7 +208,7 @@ impl Ensemble<'_> {
         let settle = |contender: &str| self.settles.of(contender, cell);
         let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
         let failures = duets.play(&mut server_runs, settle, telling);
-        self.bury(parts, failures);
+        self.end_failed(parts, failures);
     }
 
     /// What turns may last. Where no clock ends them they take as long together as a window in one piece, and one that is shorter than
@@ -272,11 +272,11 @@ impl Ensemble<'_> {
                 measured.err().map(|failure| (place, failure))
             })
             .collect();
-        self.bury(parts, failures);
+        self.end_failed(parts, failures);
     }
 
     /// Ends those who failed.
-    fn bury(&self, parts: &mut [Part<'_>], failures: Halts) {
+    fn end_failed(&self, parts: &mut [Part<'_>], failures: Halts) {
         for (place, failure) in failures {
             let ended = std::mem::replace(&mut parts[place], Part::Waiting).end(Err(failure));
             if let Some(EndedRun { run, holding }) = ended {

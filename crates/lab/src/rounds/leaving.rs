@@ -53,7 +53,7 @@ impl Runner<'_> {
 
     /// Files a run, and drops a contender that cannot be measured: at once where another try would end alike, else after it failed
     /// twice in a row.
-    pub(super) fn settle(&mut self, subject: usize, mut run: Run) {
+    pub(super) fn file_run(&mut self, subject: usize, mut run: Run) {
         self.plan.tools.secrets.hide_in(&mut run);
         // A run that a person ended before its first window is no evidence of anything.
         if self.stop.soon() && run.cells.is_empty() {

@@ -92,8 +92,8 @@ impl Runner<'_> {
     fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
         if !self.stop.soon() {
             let place = self.place(part);
-            let run = self.server_run(round, part, &place, order).live(&self.telling);
-            self.settle(part.subject, run);
+            let run = self.server_run(round, part, &place, order).run_alone(&self.telling);
+            self.file_run(part.subject, run);
             self.tell_verdict_in_round();
         }
     }
@@ -249,7 +249,7 @@ impl Runner<'_> {
             common: parts.iter().position(|part| Some(*part) == common),
             database: self.database.as_ref(),
         };
-        let ended = ensemble.perform(server_runs.collect(), &self.telling);
+        let ended = ensemble.run(server_runs.collect(), &self.telling);
         let mut begun = Vec::new();
         for (part, ended) in parts.iter().zip(ended) {
             let Some(EndedRun { run, holding }) = ended else { continue };
@@ -257,7 +257,7 @@ impl Runner<'_> {
                 let known = self.holdings.entry(part.subject).or_default();
                 *known = known.max(holding);
             }
-            self.settle(part.subject, Run { group: number, ..run });
+            self.file_run(part.subject, Run { group: number, ..run });
             begun.push(*part);
         }
         self.settles.learn(&self.record);

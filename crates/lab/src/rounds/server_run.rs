@@ -119,7 +119,7 @@ pub(super) struct Age {
 
 impl<'a> ServerRun<'a> {
     /// Starts the server alone, measures it to the end and stops it. What goes wrong is in the run.
-    pub(crate) fn live(self, telling: &Telling<'_>) -> Run {
+    pub(crate) fn run_alone(self, telling: &Telling<'_>) -> Run {
         match self.begin(telling) {
             Err(run) => *run,
             Ok(mut ongoing) => {
@@ -132,7 +132,7 @@ impl<'a> ServerRun<'a> {
     }
 
     /// A run in which nothing happened.
-    pub(super) fn unlived(&self) -> Run {
+    pub(super) fn empty_run(&self) -> Run {
         let offset_ns = self.began.elapsed().into();
         let Setting { network, protocol } = self.setting;
         let (contender, replica) = (self.subject.identity.name.clone(), self.replica);
@@ -142,7 +142,7 @@ impl<'a> ServerRun<'a> {
     /// Starts the server; a run that says why where it does not start.
     pub(super) fn begin(self, telling: &Telling<'_>) -> Result<OngoingRun<'a>, Box<Run>> {
         let contender = &self.subject.identity.name;
-        let mut run = self.unlived();
+        let mut run = self.empty_run();
         telling.notice(&Event::Starting { contender });
         match Server::start(self.subject, &self.start_order()) {
             Ok(server) => {
