@@ -5,12 +5,12 @@ use assay_model::load::{GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
 
 use crate::LoadError;
-use crate::gauge::Signals;
 use crate::order::Order;
 use crate::plan::LoadPlan;
 use crate::report::{self, Window};
 use crate::run::unreachable;
 use crate::seconds::{Second, Seconds};
+use crate::signals::Signals;
 use crate::thread::ThreadPlace;
 use crate::usage::ThreadUsage;
 

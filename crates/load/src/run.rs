@@ -12,13 +12,13 @@ use assay_tcp::{Make, Work};
 use assay_tls::Terms;
 
 use crate::LoadError;
-use crate::gauge::{News, Signals};
 use crate::order::{Order, START_DELAY};
 use crate::plan::{LoadPlan, Span};
 use crate::report::{self, Window};
 use crate::room;
 use crate::schedule::Hours;
 use crate::seconds::Seconds;
+use crate::signals::{News, Signals};
 use crate::thread::{ThreadOutcome, ThreadPlace};
 use crate::usage::ThreadUsage;
 

@@ -125,7 +125,7 @@ impl Seen {
     }
 }
 
-/// Counters of a thread since its start, and its gauges.
+/// What a thread has counted since its start, and what is in flight and open now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     pub(crate) issued: u64,

@@ -12,12 +12,12 @@ use assay_model::units::Nanos;
 
 use crate::arrivals::Arrivals;
 use crate::dialler::Dialler;
-use crate::gauge::Signals;
 use crate::protocol::Protocol;
 use crate::recorder::Recorder;
 use crate::schedule::Hours;
 use crate::seconds::{Metronome, Seen};
 use crate::session::{Fate, Session};
+use crate::signals::Signals;
 use crate::slot::State;
 
 /// Events handled, and requests submitted, under one send time stamp: a longer batch would charge the server with the time

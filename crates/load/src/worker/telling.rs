@@ -5,9 +5,9 @@ use assay_model::units::Nanos;
 
 use super::Worker;
 use crate::arrivals::Arrivals;
-use crate::gauge::{PUBLISH_INTERVAL, Progress};
 use crate::protocol::Protocol;
 use crate::seconds::{Counters, Seen};
+use crate::signals::{PUBLISH_INTERVAL, Progress};
 
 impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
     /// Tells the caller how far this thread is.
@@ -22,7 +22,7 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
         }
         self.next_publish = now + PUBLISH_INTERVAL;
         let session = &self.session;
-        self.signals.gauges[self.thread].publish(&Progress {
+        self.signals.threads[self.thread].publish(&Progress {
             issued: session.schedule.issued(),
             ok: session.recorder.total.ok,
             failed: session.recorder.total.failed(),

@@ -53,7 +53,7 @@ pub struct Progress {
 /// One thread's part of the progress. 128 bytes apart: processors fetch cache lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Gauge {
+pub(crate) struct ThreadProgress {
     issued: AtomicU64,
     ok: AtomicU64,
     failed: AtomicU64,
@@ -62,7 +62,7 @@ pub(crate) struct Gauge {
     system_calls: AtomicU64,
 }
 
-impl Gauge {
+impl ThreadProgress {
     pub(crate) fn publish(&self, progress: &Progress) {
         self.issued.store(progress.issued, Relaxed);
         self.ok.store(progress.ok, Relaxed);
@@ -99,7 +99,7 @@ pub(crate) struct Signals {
     window: AtomicU64,
     /// When no more requests are due.
     end: AtomicU64,
-    pub(crate) gauges: Vec<Gauge>,
+    pub(crate) threads: Vec<ThreadProgress>,
     /// Parts of seconds, handed over once a second by each thread.
     parts: Mutex<Vec<Part>>,
 }
@@ -114,7 +114,7 @@ impl Signals {
             start: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(u64::MAX),
             end: AtomicU64::new(u64::MAX),
-            gauges: (0..threads).map(|_| Gauge::default()).collect(),
+            threads: (0..threads).map(|_| ThreadProgress::default()).collect(),
             parts: Mutex::default(),
         }
     }
@@ -160,7 +160,7 @@ impl Signals {
     }
 
     pub(crate) fn all_ready(&self) -> bool {
-        self.ready.load(Relaxed) >= self.gauges.len()
+        self.ready.load(Relaxed) >= self.threads.len()
     }
 
     /// Lets the load of an order begin on which was decided `now`. It ends as it begins where a thread `is_broken` or there is
@@ -228,7 +228,7 @@ impl Signals {
             Some(_) => Phase::Window,
         };
         let mut progress = Progress { phase, elapsed, ..Progress::default() };
-        self.gauges.iter().for_each(|gauge| gauge.add_to(&mut progress));
+        self.threads.iter().for_each(|thread| thread.add_to(&mut progress));
         progress
     }
 }
@@ -238,8 +238,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gauges_add_up_and_do_not_share_cache_lines() {
-        assert_eq!(size_of::<Gauge>(), 128);
+    fn threads_add_up_and_do_not_share_cache_lines() {
+        assert_eq!(size_of::<ThreadProgress>(), 128);
         let signals = Signals::new(2);
         let part = Progress {
             issued: 3,
@@ -250,7 +250,7 @@ mod tests {
             system_calls: 9,
             ..Progress::default()
         };
-        signals.gauges.iter().for_each(|gauge| gauge.publish(&part));
+        signals.threads.iter().for_each(|thread| thread.publish(&part));
         signals.begin(Hours { start: Nanos(100), window: Nanos(200), end: Nanos(500) });
         signals.end_at(Nanos(400));
         signals.end_at(Nanos(450));
