@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use assay_host::cpuset::{self, CpuSet};
+use assay_host::exit_watch::ExitWatch;
 use assay_host::isolation;
 use assay_host::listener::{self, Found, Unseen};
-use assay_host::lives::Lives;
 use assay_host::sampler::Sampler;
 use assay_host::topology::Topology;
 use assay_lab::running;
@@ -97,14 +97,14 @@ impl Seen {
 
 /// A thread that waits for the end of a server.
 struct Vigil {
-    lives: Arc<Lives>,
+    lives: Arc<ExitWatch>,
     thread: JoinHandle<Option<ServerEnded>>,
 }
 
 impl Vigil {
     fn keep(found: &Found, stop: &Arc<AtomicBool>) -> Option<Self> {
         let (begin, stop, program) = (Instant::now(), Arc::clone(stop), found.name().to_owned());
-        let lives = Arc::new(Lives::of(&found.roots)?);
+        let lives = Arc::new(ExitWatch::of(&found.roots)?);
         let theirs = Arc::clone(&lives);
         let thread = std::thread::spawn(move || {
             let pid = theirs.wait()?;

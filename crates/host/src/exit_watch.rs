@@ -1,4 +1,4 @@
-//! How long processes live: the first end among some is waited for, without a look at them now and then (pidfd_open(2)).
+//! Waits for the first exit among some processes, without polling (pidfd_open(2)).
 
 use std::os::fd::OwnedFd;
 
@@ -6,9 +6,9 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// Some processes whose first end is waited for.
+/// Some processes whose first exit is waited for.
 #[derive(Debug)]
-pub struct Lives {
+pub struct ExitWatch {
     /// By pid.
     processes: Vec<(u32, OwnedFd)>,
     /// One that had ended before.
@@ -17,19 +17,19 @@ pub struct Lives {
     over: OwnedFd,
 }
 
-impl Lives {
+impl ExitWatch {
     /// Those with these pids; `None` where the kernel shows no end of a process.
     pub fn of(pids: &[u32]) -> Option<Self> {
         let over = eventfd(0, EventfdFlags::CLOEXEC).ok()?;
-        let mut lives = Self { processes: Vec::new(), gone: None, over };
+        let mut watch = Self { processes: Vec::new(), gone: None, over };
         for &pid in pids {
             match pidfd_open(Pid::from_raw(i32::try_from(pid).ok()?)?, PidfdFlags::empty()) {
-                Ok(descriptor) => lives.processes.push((pid, descriptor)),
-                Err(Errno::SRCH) => lives.gone = Some(pid),
+                Ok(descriptor) => watch.processes.push((pid, descriptor)),
+                Err(Errno::SRCH) => watch.gone = Some(pid),
                 Err(_) => return None,
             }
         }
-        Some(lives)
+        Some(watch)
     }
 
     /// Waits for the first end and says whose it was, waited for by its parent or not; `None` when [`Self::release`] comes first.
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn the_first_end_is_told_also_before_its_parent_has_waited_for_it() {
         let (mut one, mut other) = (sleeper(), sleeper());
-        let lives = Lives::of(&[one.id(), other.id()]).expect("watched");
+        let watch = ExitWatch::of(&[one.id(), other.id()]).expect("watched");
         other.kill().expect("killed");
-        assert_eq!(lives.wait(), Some(other.id()));
+        assert_eq!(watch.wait(), Some(other.id()));
         other.wait().expect("status");
-        assert_eq!(Lives::of(&[one.id(), other.id()]).expect("watched").wait(), Some(other.id()));
-        let alive = Lives::of(&[one.id()]).expect("watched");
+        assert_eq!(ExitWatch::of(&[one.id(), other.id()]).expect("watched").wait(), Some(other.id()));
+        let alive = ExitWatch::of(&[one.id()]).expect("watched");
         alive.release();
         assert_eq!(alive.wait(), None);
         one.kill().expect("killed");
