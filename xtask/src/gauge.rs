@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_lab::store::Store;
 use assay_model::record::Record;
 use assay_stats::gauge::Follower;
-use assay_verdict::material::followers;
+use assay_verdict::calibration::followers;
 use assay_verdict::{Unreadable, judge};
 use clap::Args;
 

@@ -4,7 +4,7 @@ use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::verdict::{CellVerdict, ProtocolCost, Standing};
 
-use super::itself;
+use super::self_ratio;
 
 /// Compares each cell over a protocol with the same cell over the one beneath, where both were measured, or else with the cell that
 /// has as many requests in flight, one on each connection: so HTTP/2 with several streams is compared with HTTP/1.1 as clients speak
@@ -43,7 +43,7 @@ impl<'v> Both<'v> {
 
     fn cost(&self, over: &Standing, base: &Standing, margin: f64) -> ProtocolCost {
         let withheld = withheld(over, self.over).or_else(|| withheld(base, self.base));
-        let compared = if withheld.is_none() { itself::ratio(over, base, margin) } else { None };
+        let compared = if withheld.is_none() { self_ratio::ratio(over, base, margin) } else { None };
         ProtocolCost {
             contender: over.contender.clone(),
             cell: self.over.cell.clone(),
@@ -53,7 +53,7 @@ impl<'v> Both<'v> {
             base_per_second: base.throughput_per_second,
             ratio: compared.map(|(ratio, _)| ratio),
             call: compared.and_then(|(_, call)| call),
-            p50_ratio: itself::p50_ratio(over, base),
+            p50_ratio: self_ratio::p50_ratio(over, base),
             withheld: withheld.or_else(|| compared.is_none().then_some(Withheld::NoCommonRound)),
         }
     }

@@ -13,7 +13,7 @@ use super::latency::{QUANTILES, too_few};
 use super::objections::{answered_by_itself, errors, generator_objections};
 use super::sample::{Sample, offered_rate, sample_of, samples};
 use super::window::{Evidence, Times};
-use super::{CONFIDENCE, MAX_ERROR_SHARE, itself, median};
+use super::{CONFIDENCE, MAX_ERROR_SHARE, median, self_ratio};
 
 /// Compares each proxy with the server that is behind it, where that was measured alone in the same cell; `margin` is the smallest
 /// difference that is called one.
@@ -48,7 +48,7 @@ fn cost(evidence: &Evidence<'_>, cell: &Cell, proxy: &Standing, alone: &Standing
         Some(Withheld::Of { contender: alone.contender.clone(), because })
     };
     let withheld = proxy.withheld.clone().or_else(of_alone);
-    let compared = if withheld.is_none() { itself::ratio(proxy, alone, margin) } else { None };
+    let compared = if withheld.is_none() { self_ratio::ratio(proxy, alone, margin) } else { None };
     ProxyCost {
         contender: proxy.contender.clone(),
         cell: cell.clone(),

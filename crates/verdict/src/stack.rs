@@ -9,7 +9,7 @@ use assay_model::evidence::Withheld;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::verdict::{CellVerdict, StackCost, Standing};
 
-use super::itself;
+use super::self_ratio;
 
 pub(crate) use crossing::crossings;
 
@@ -53,7 +53,7 @@ fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> Sta
         Some(Withheld::OnStack { user_space, because })
     };
     let withheld = reason(user, true).or_else(|| reason(kernel, false));
-    let compared = if withheld.is_none() { itself::ratio(user, kernel, margin) } else { None };
+    let compared = if withheld.is_none() { self_ratio::ratio(user, kernel, margin) } else { None };
     StackCost {
         contender: user.contender.clone(),
         cell: both.user.cell.clone(),
@@ -63,7 +63,7 @@ fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> Sta
         kernel_per_second: kernel.throughput_per_second,
         ratio: compared.map(|(ratio, _)| ratio),
         call: compared.and_then(|(_, call)| call),
-        p50_ratio: itself::p50_ratio(user, kernel),
+        p50_ratio: self_ratio::p50_ratio(user, kernel),
         withheld: withheld.or_else(|| compared.is_none().then_some(Withheld::NoCommonRound)),
     }
 }

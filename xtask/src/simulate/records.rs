@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_lab::store::Store;
 use assay_model::record::{Measurement, Record};
 use assay_stats::simulation::{Material, Resampled, SimulationOutcome, Trials};
-use assay_verdict::material::{Measured, measured};
+use assay_verdict::calibration::{Measured, measured};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use rand_chacha::ChaCha8Rng;
