@@ -3,8 +3,6 @@
 
 #[path = "../tests/support/again.rs"]
 mod again;
-#[path = "../tests/support/beside.rs"]
-mod beside;
 #[path = "../tests/support/hosts.rs"]
 mod hosts;
 #[path = "../tests/support/latency.rs"]
@@ -13,6 +11,8 @@ mod latency;
 mod networks;
 #[path = "../tests/support/profiled.rs"]
 mod profiled;
+#[path = "../tests/support/published.rs"]
+mod published;
 #[path = "../tests/support/rated.rs"]
 mod rated;
 #[path = "../tests/support/mod.rs"]
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("page.json"), serde_json::to_vec(&page::build(&[(&record, &verdict)])?)?)?;
     // Two runs in one page, of which the first has everything.
     let mut more = rated::rated(support::sample());
-    more.1.answered = beside::answered();
+    more.1.answered = published::answered();
     let both = [(&more.0, &more.1), (&record, &verdict)];
     fs::write(folder.join("rated.html"), html::pages(&both)?)?;
     fs::write(folder.join("rated.json"), serde_json::to_vec(&page::build(&both)?)?)?;

@@ -20,8 +20,8 @@ use serde::Serialize;
 use crate::absent::absent;
 use crate::standings::{Column, telling};
 use crate::{
-    ReportError, beside, cross_check, disturbed, foreign, format, hosts, notes, protocol, proxy, stack, text,
-    why, words,
+    ReportError, cross_check, disturbed, foreign, format, hosts, notes, protocol, proxy, published, stack,
+    text, why, words,
 };
 
 /// Name and version of the format that [`json`] writes.
@@ -67,8 +67,8 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         out += &markdown_latency(record, cell);
     }
     verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
-    verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
-    verdict.published.iter().for_each(|published| out += &beside::markdown(record, published));
+    verdict.answered.iter().for_each(|cell| out += &published::markdown_answered(cell));
+    verdict.published.iter().for_each(|published| out += &published::markdown(record, published));
     out += &cross_check::markdown(record, verdict);
     out += &hosts::markdown(record, verdict);
     out += &stack::markdown(record, verdict);

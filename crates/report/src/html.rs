@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use crate::page::PageRun;
-use crate::still::still;
+use crate::static_page::static_page;
 use crate::words::{FINDINGS, in_words};
 use crate::{ReportError, foreign, page};
 
@@ -20,7 +20,8 @@ use crate::{ReportError, foreign, page};
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const TITLE: &str = "<title>assay report</title>";
 /// What the script replaces as soon as it runs.
-const STILL: &str = r#"<p class="notice">This report draws itself with JavaScript, without any network.</p>"#;
+const STATIC_PAGE: &str =
+    r#"<p class="notice">This report draws itself with JavaScript, without any network.</p>"#;
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
 /// Where the policy begins, which forbids every network.
 const POLICY: &str = "content=\"default-src 'none'; ";
@@ -93,7 +94,7 @@ pub fn ended(run: PageRun<'_>, saved: &str) -> Result<LiveEdition, ReportError> 
 /// What a document is made of.
 struct Told {
     title: String,
-    still: String,
+    static_page: String,
     /// [`Packed`] as JSON.
     data: String,
 }
@@ -101,9 +102,14 @@ struct Told {
 fn told<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<Told, ReportError> {
     let data = page::build(runs)?;
     let first: Option<PageRun<'a>> = runs.first().map(|run| (*run).into());
-    let still = first.map(|PageRun { record, verdict, .. }| still(record, verdict)).unwrap_or_default();
+    let static_page =
+        first.map(|PageRun { record, verdict, .. }| static_page(record, verdict)).unwrap_or_default();
     let runs = data.runs.iter().map(packed_run).collect::<Result<_, _>>()?;
-    Ok(Told { title: data.title, still, data: serde_json::to_string(&Packed { schema: data.schema, runs })? })
+    Ok(Told {
+        title: data.title,
+        static_page,
+        data: serde_json::to_string(&Packed { schema: data.schema, runs })?,
+    })
 }
 
 fn document(told: &Told, is_live: bool) -> Result<String, ReportError> {
@@ -111,7 +117,7 @@ fn document(told: &Told, is_live: bool) -> Result<String, ReportError> {
     let live = if is_live { LIVE } else { "" };
     let data = format!(r#"{live}<script id="assay-data" type="application/json">{}</script>"#, told.data);
     let page = put(TEMPLATE, TITLE, &title, "the title")?;
-    let page = put(&page, STILL, &told.still, "what stands without a script")?;
+    let page = put(&page, STATIC_PAGE, &told.static_page, "what stands without a script")?;
     let page = if is_live { put(&page, POLICY, LIVE_POLICY, "the policy")? } else { page };
     put(&page, DATA, &data, "the data")
 }

@@ -23,7 +23,6 @@
 #![forbid(unsafe_code)]
 
 mod absent;
-mod beside;
 pub mod comparison;
 mod cross_check;
 mod disturbed;
@@ -41,10 +40,11 @@ pub mod outlook;
 pub mod page;
 pub mod protocol;
 mod proxy;
+mod published;
 pub mod stack;
 mod standings;
 mod state;
-mod still;
+mod static_page;
 pub mod terminal;
 pub mod text;
 pub mod why;

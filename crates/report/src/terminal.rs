@@ -1,6 +1,5 @@
 //! The summary on a terminal: standings per cell, the verdict in words, who did not run, trust, warnings with remedies.
 
-mod beside;
 mod columns;
 mod cross_check;
 mod hosts;
@@ -8,6 +7,7 @@ pub mod live;
 pub(crate) mod prose;
 mod protocol;
 mod proxy;
+mod published;
 mod rates;
 mod stack;
 mod table;
@@ -68,10 +68,10 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         rates::redlines(&mut page, record, cell);
     }
     for cell in &verdict.answered {
-        beside::answered(&mut page, record, cell);
+        published::answered(&mut page, record, cell);
     }
     if let Some(published) = &verdict.published {
-        beside::published(&mut page, record, published);
+        published::figures(&mut page, record, published);
     }
     for crossed in &verdict.cross_checks {
         cross_check::by_generator(&mut page, record, crossed);

@@ -9,7 +9,7 @@ use assay_model::usage::Usage;
 use assay_stats::Histogram;
 use assay_verdict::{Evidence, ServerRun, Window};
 
-use crate::{ReportError, beside, foreign, notes, page};
+use crate::{ReportError, foreign, notes, page, published};
 
 /// A planned window and what came of it, or a window of one of several generators.
 struct Row<'a> {
@@ -247,5 +247,5 @@ fn published_per_second(row: &Row<'_>) -> Option<String> {
     if row.by.is_some() {
         return None;
     }
-    told(beside::published_per_second(&row.record.experiment, &row.run.contender, row.cell)?)
+    told(published::published_per_second(&row.record.experiment, &row.run.contender, row.cell)?)
 }

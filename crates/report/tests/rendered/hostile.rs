@@ -14,14 +14,14 @@ use base64::Engine as _;
 use serde_json::Value;
 
 use crate::planting::{Ground, PLANTS, assert_tame, skeleton_of_markdown, skeleton_of_xml};
-use crate::{beside, exposition, latency, networks, support};
+use crate::{exposition, latency, networks, published, support};
 
 /// The made-up runs, with everything that a verdict can hold, and few rounds.
 fn runs() -> Vec<(Record, Verdict)> {
     let mut plain = support::sample();
     plain.1.latency = latency::latency();
     plain.1.redlines = latency::redlines();
-    (plain.1.published, plain.1.answered) = (Some(beside::published()), beside::answered());
+    (plain.1.published, plain.1.answered) = (Some(published::figures()), published::answered());
     let mut runs = vec![plain, networks::on_networks(support::sample())];
     runs.iter_mut().for_each(|(record, _)| record.rounds.truncate(1));
     runs

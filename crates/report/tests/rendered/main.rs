@@ -8,8 +8,6 @@
 
 #[path = "../support/again.rs"]
 mod again;
-#[path = "../support/beside.rs"]
-mod beside;
 #[path = "../support/exposition.rs"]
 mod exposition;
 #[path = "../support/hosts.rs"]
@@ -22,6 +20,8 @@ mod networks;
 mod planting;
 #[path = "../support/profiled.rs"]
 mod profiled;
+#[path = "../support/published.rs"]
+mod published;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -13,7 +13,7 @@ use assay_report::terminal::{Style, render, render_after};
 use assay_report::{export, foreign, html, page, text, words};
 
 use crate::support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
-use crate::{beside, latency, networks, support};
+use crate::{latency, networks, published, support};
 
 fn terminal(width: usize, colour: bool, ascii: bool) -> String {
     let (record, verdict) = sample();
@@ -258,7 +258,7 @@ fn redlines_are_told_with_both_bounds() {
 fn figures_of_others_stand_beside_ours_as_ratios() {
     let (record, mut verdict) = sample();
     (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
-    (verdict.published, verdict.answered) = (Some(beside::published()), beside::answered());
+    (verdict.published, verdict.answered) = (Some(published::figures()), published::answered());
     let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false, full: false });
     insta::assert_snapshot!(at(100).split(" Failed").next().unwrap().split(" Not run").next().unwrap());
     for columns in [40, 60, 80, 120] {

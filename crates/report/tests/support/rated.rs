@@ -9,7 +9,7 @@ use assay_model::verdict::{CellVerdict, Verdict};
 use assay_model::workload::Workload;
 use assay_stats::Histogram;
 
-use crate::{beside, latency};
+use crate::{latency, published};
 
 /// Numbers of queries in a request.
 pub(crate) const QUERIES: [u32; 3] = [1, 5, 20];
@@ -21,7 +21,7 @@ pub(crate) fn rated((mut record, mut verdict): (Record, Verdict)) -> (Record, Ve
     record.link = LINK.parse().ok();
     verdict.latency = latency::latency();
     verdict.redlines = latency::redlines();
-    verdict.published = Some(beside::published());
+    verdict.published = Some(published::figures());
     let loads = ["max", "50%", "common", "redline:p99<10ms"].map(|load| load.parse().unwrap_or_default());
     record
         .experiment

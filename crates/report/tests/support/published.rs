@@ -14,7 +14,7 @@ fn about(estimate: f64) -> Option<Interval> {
 }
 
 /// Four published rows, one of them without a contender and one not run, and one contender that is ours alone.
-pub(crate) fn published() -> Beside {
+pub(crate) fn figures() -> Beside {
     let row = |title: &str, contender: Option<&str>, theirs: Option<f64>, ours: Option<f64>| BesideRow {
         title: title.to_owned(),
         contender: contender.map(str::to_owned),

@@ -10,7 +10,7 @@ use crate::standings::{Column, telling};
 use crate::{notes, words};
 
 /// The verdict in sentences and the standings of the first cell, as HTML without a script.
-pub(crate) fn still(record: &Record, verdict: &Verdict) -> String {
+pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
     let mut sentences = words::sentences(record, verdict).into_iter();
     let mut out = format!("<main><h1>{}</h1>\n", markup(&sentences.next().unwrap_or_default()));
     for sentence in sentences {
