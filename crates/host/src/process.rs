@@ -44,11 +44,6 @@ pub fn group_members(group: u32) -> Vec<Process> {
     scan().into_iter().filter(|process| process.group == group).collect()
 }
 
-/// All members of a session, ascending.
-pub fn session_members(session: u32) -> Vec<Process> {
-    scan().into_iter().filter(|process| process.session == session).collect()
-}
-
 /// The process with this id, `None` when there is none.
 pub fn find(pid: u32) -> Option<Process> {
     let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
@@ -176,7 +171,7 @@ mod tests {
     fn this_process_is_found() {
         let me = find(std::process::id()).expect("alive");
         assert!(!me.zombie && scan_trees(&[me.parent]).iter().any(|process| process.pid == me.pid));
-        assert!(group_members(me.group).contains(&me) && session_members(me.session).contains(&me));
+        assert!(group_members(me.group).contains(&me));
         assert_eq!(find(u32::MAX), None);
         assert!(descendants(u32::MAX).is_empty());
         assert_eq!(ancestors(me.pid).first(), Some(&me.parent));

@@ -207,8 +207,8 @@ impl PreparedResponse {
         self.bytes[range].copy_from_slice(date);
     }
 
-    /// Where the value of Date lies in [`Self::bytes`], for one who patches copies.
-    pub fn date_range(&self) -> Range<usize> {
+    /// Where the value of Date lies in [`Self::bytes`].
+    fn date_range(&self) -> Range<usize> {
         self.date_at..self.date_at + date::LEN
     }
 

@@ -147,22 +147,6 @@ fn put(out: &mut [u8], at: usize, byte: u8) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Decodes a name or value of a query into `out`: percent escapes, and plus as space (the URL standard's
-/// application/x-www-form-urlencoded).
-///
-/// # Errors
-/// [`PathError::BadEscape`] and [`PathError::TooLong`].
-pub fn decode_query<'o>(text: &[u8], out: &'o mut [u8]) -> Result<&'o [u8], PathError> {
-    let mut len = 0;
-    let mut rest = text;
-    while let Some((byte, tail)) = decode_byte(rest)? {
-        put(out, len, if rest[0] == b'+' { b' ' } else { byte })?;
-        len += 1;
-        rest = tail;
-    }
-    Ok(&out[..len])
-}
-
 /// The `name=value` pairs of a query, not decoded; a pair without `=` has an empty value.
 pub fn query_pairs(query: &[u8]) -> QueryPairs<'_> {
     QueryPairs { rest: query }
@@ -278,16 +262,12 @@ mod tests {
         for len in 0..4 {
             assert_eq!(decode_path(b"/a/b", &mut vec![0; len]), Err(PathError::TooLong), "{len}");
         }
-        assert_eq!(decode_query(b"abc", &mut [0; 2]), Err(PathError::TooLong));
     }
 
     #[test]
-    fn queries_come_apart_and_decode() {
+    fn queries_come_apart() {
         let pairs: Vec<_> = query_pairs(b"a=1&&b&=2&c=d=e&").collect();
         assert_eq!(pairs, [(&b"a"[..], &b"1"[..]), (b"b", b""), (b"", b"2"), (b"c", b"d=e")]);
         assert_eq!(query_pairs(b"").count(), 0);
-        let mut out = [0; 16];
-        assert_eq!(decode_query(b"a+b%2B%20c", &mut out), Ok(&b"a b+ c"[..]));
-        assert_eq!(decode_query(b"%4", &mut out), Err(PathError::BadEscape));
     }
 }

@@ -150,7 +150,7 @@ impl Learnt {
     }
 
     /// Whether both always had one and the same body.
-    pub fn has_same_body(&self, other: &Self) -> bool {
+    fn has_same_body(&self, other: &Self) -> bool {
         self.body_sha256.is_some() && self.body_sha256 == other.body_sha256
     }
 }

@@ -87,11 +87,6 @@ impl Reader {
         Self { from, limits, message: None, frame: None, is_closed: false }
     }
 
-    /// Whether a message was begun and has not ended.
-    pub fn is_in_message(&self) -> bool {
-        self.message.is_some()
-    }
-
     /// Reads what comes next. To be called until it consumes nothing, with all that was not consumed before.
     ///
     /// # Errors

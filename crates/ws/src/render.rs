@@ -23,17 +23,6 @@ pub fn header(opcode: Opcode, is_final: bool, mask: Option<Mask>, payload: u64, 
     }
 }
 
-/// Bytes that [`header`] appends.
-#[inline]
-pub fn header_len(is_masked: bool, payload: u64) -> usize {
-    let length = match payload {
-        0..126 => 2,
-        126..0x1_0000 => 4,
-        _ => 10,
-    };
-    length + if is_masked { 4 } else { 0 }
-}
-
 /// Appends a whole frame of a server.
 #[inline]
 pub fn plain(opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) {
@@ -55,12 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_of_a_head_is_told_beforehand() {
-        for payload in [0, 125, 126, 65_535, 65_536, u64::MAX >> 1] {
-            for mask in [None, Some(Mask::NONE)] {
+    fn a_head_is_as_long_as_the_length_of_its_payload_needs() {
+        let lengths = [(0, 2), (125, 2), (126, 4), (65_535, 4), (65_536, 10), (u64::MAX >> 1, 10)];
+        for (payload, length) in lengths {
+            for (mask, more) in [(None, 0), (Some(Mask::NONE), 4)] {
                 let mut bytes = Vec::new();
                 header(Opcode::Text, true, mask, payload, &mut bytes);
-                assert_eq!(bytes.len(), header_len(mask.is_some(), payload));
+                assert_eq!(bytes.len(), length + more, "{payload}");
             }
         }
     }

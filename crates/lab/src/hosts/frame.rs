@@ -87,11 +87,6 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether a frame has begun and is not whole.
-    pub fn is_amid_frame(&self) -> bool {
-        !self.bytes.is_empty()
-    }
-
     /// The next whole frame, once it has come.
     ///
     /// # Errors
@@ -161,7 +156,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(found, frames);
-            prop_assert!(!decoder.is_amid_frame());
+            prop_assert!(decoder.bytes.is_empty(), "a frame has begun and is not whole");
         }
 
         #[test]

@@ -29,7 +29,7 @@ pub fn rules_version() -> u32 {
 }
 
 /// The part of each stack of a profile, in their order.
-pub fn parts_of_stacks(sampled: &Sampled) -> Vec<Part> {
+fn parts_of_stacks(sampled: &Sampled) -> Vec<Part> {
     let named: Vec<Named> = sampled.frames.iter().map(|frame| Named::of(&RULES, frame)).collect();
     let thread = |stack: &Stack| RULES.thread.part_of(sampled.threads.get(stack.thread as usize)?);
     sampled.stacks.iter().map(|stack| part_of(stack, &named, || thread(stack))).collect()
