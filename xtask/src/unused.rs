@@ -1,9 +1,10 @@
-//! Statistics that nobody uses: a function that only tests call looks as if a verdict depended on it.
+//! Code that nobody uses: a function that only tests call looks as if something depended on it.
 
 use std::collections::BTreeSet;
 
-/// The crate whose public functions must be used.
-const CRATE: &str = "crates/stats/src/";
+/// The crate whose functions are used by code alone: a statistic that only tests call looks as if a verdict depended on it. Functions of
+/// other crates may be there for tests and examples outside the crate's code.
+const STATISTICS: &str = "crates/stats/src/";
 
 /// Source files by name and text; what they test is left out.
 #[derive(Default)]
@@ -17,14 +18,12 @@ pub(crate) struct Uses {
 impl Uses {
     /// Takes note of what a file defines and of what it names.
     pub(crate) fn read(&mut self, name: &str, text: &str) {
-        let is_source =
-            (name.starts_with("crates/") && name.contains("/src/")) || name.starts_with("xtask/src/");
-        if !is_source || name.ends_with("tests.rs") {
+        if name.ends_with("tests.rs") || (name.contains("/src/") && name.contains("/tests/")) {
             return;
         }
-        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let code = without_tests(text);
         let lines = || code.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
-        if name.starts_with(CRATE) {
+        if is_code(name) {
             let defined = lines().filter_map(|line| line.strip_prefix("pub fn ").map(first_word));
             self.defined.extend(defined.map(|function| (name.to_owned(), function.to_owned())));
         }
@@ -36,13 +35,29 @@ impl Uses {
     /// Functions that no other file names.
     pub(crate) fn findings(&self) -> Vec<String> {
         let is_used = |(at, function): &&(String, String)| {
-            self.words.iter().any(|(file, words)| file != at && words.contains(function))
+            let counts = |file: &str| file != at && (is_code(file) || !at.starts_with(STATISTICS));
+            self.words.iter().any(|(file, words)| counts(file) && words.contains(function))
         };
         let unused = self.defined.iter().filter(|function| !is_used(function));
         unused
             .map(|(at, function)| format!("{at}: only tests use `{function}`; remove it, or make it private"))
             .collect()
     }
+}
+
+/// Whether a file is part of a program, and not a test or an example.
+fn is_code(name: &str) -> bool {
+    (name.starts_with("crates/") && name.contains("/src/")) || name.starts_with("xtask/src/")
+}
+
+/// Everything before a module of tests that is in the file itself; one in a file of its own may be named anywhere.
+fn without_tests(text: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| {
+        let module = text[*at..].lines().nth(1).unwrap_or_default();
+        module.starts_with("mod ") && module.contains('{')
+    };
+    let tests = text.match_indices("#[cfg(test)]\nmod ").find(begins);
+    tests.map_or(text, |(at, _)| &text[..at])
 }
 
 fn first_word(text: &str) -> &str {
@@ -63,10 +78,22 @@ mod tests {
             "fn b() { a::used() }\n// lonely\n#[cfg(test)]\nmod tests { a::lonely() }\n",
         );
         uses.read("crates/stats/tests/c.rs", "lonely()");
-        uses.read("crates/host/src/d.rs", "pub fn somebody_elses() {}");
         assert_eq!(
             uses.findings(),
             ["crates/stats/src/a.rs: only tests use `lonely`; remove it, or make it private"]
+        );
+    }
+
+    #[test]
+    fn functions_of_other_crates_may_be_there_for_tests_of_others() {
+        let mut uses = Uses::default();
+        let own = "#[cfg(test)]\nmod tests;\npub fn made() {}\npub fn lonely() {}\n#[cfg(test)]\nmod own { lonely(); }\n";
+        uses.read("crates/host/src/a.rs", own);
+        uses.read("crates/host/src/a/tests.rs", "lonely()");
+        uses.read("crates/host/tests/b.rs", "made()");
+        assert_eq!(
+            uses.findings(),
+            ["crates/host/src/a.rs: only tests use `lonely`; remove it, or make it private"]
         );
     }
 }
