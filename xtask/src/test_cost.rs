@@ -11,7 +11,7 @@ use nix::sys::time::TimeValLike as _;
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use serde_json::Value;
 
-/// How long it is waited for processes that a test has left to end.
+/// Longest wait for the end of processes that a test has left.
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 

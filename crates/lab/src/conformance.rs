@@ -32,7 +32,7 @@ pub(crate) const TIME_IN_A_RUN: Duration = Duration::from_secs(3);
 /// Whom to ask for what.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
-    /// Who is asked.
+    /// The servers that are asked.
     pub servers: Vec<Asked>,
     /// Whether servers that are started are asked over TLS, with a certificate of our own making.
     pub tls: bool,
@@ -57,7 +57,7 @@ pub struct Asked {
     pub subject: Subject,
     /// The workloads that it answers; the first that can be is the plain request that rules vary.
     pub workloads: Vec<Workload>,
-    /// Who asks one that runs already and is asked over TLS.
+    /// The client for a server that runs already and is asked over TLS.
     pub client: Option<Client>,
     /// Whether it is asked for the rules of HTTP/2, and in it.
     pub http2: bool,
@@ -256,7 +256,7 @@ pub(crate) struct Inspection<'a> {
     pub upstream: Option<&'a Upstream>,
     /// What it is to serve with, where it is asked over TLS.
     pub tls: Option<&'a RunTls>,
-    /// Who asks one that runs already and is asked over TLS.
+    /// The client for a server that runs already and is asked over TLS.
     pub client: Option<&'a Client>,
     /// Whether it is asked for the rules of HTTP/2, and in it.
     pub http2: bool,
@@ -334,7 +334,7 @@ impl Inspection<'_> {
         Protocol::of(self.http2, self.asker().is_some())
     }
 
-    /// Who asks, where that is over TLS.
+    /// The client, where questions go over TLS.
     fn asker(&self) -> Option<&Client> {
         self.client.or_else(|| self.tls.map(|tls| &tls.client))
     }

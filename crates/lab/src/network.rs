@@ -158,7 +158,7 @@ impl ProvisionedSetting {
         if protocol.is_secured() && process.run.tls_arguments.is_none() {
             return Some((WITHOUT_TLS, SET_UP_TLS));
         }
-        // Who answers a workload of calls speaks gRPC.
+        // A contender that answers a workload of calls speaks gRPC.
         let is_set_up = protocol.is_grpc() || !protocol.is_http2() || process.run.http2.contains(&protocol);
         (!is_set_up).then_some((WITHOUT_HTTP2, SET_UP_HTTP2))
     }

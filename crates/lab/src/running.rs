@@ -28,7 +28,7 @@ pub fn cpus_of(subjects: &[Subject]) -> CpuSet {
     found.fold(CpuSet::new(), |all, found| all.union(&found.cpus))
 }
 
-/// What to do where nobody listens at an address, as far as this machine shows whom the user may have meant.
+/// What to do where nobody listens at an address, as far as this machine shows which server the user may have meant.
 pub fn instead_of(asked: SocketAddr) -> Option<String> {
     Some(match listener::instead_of(asked)? {
         Instead::Address(other) => format!("somebody listens at {other}: write that into the URL"),

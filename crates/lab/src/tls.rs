@@ -44,7 +44,7 @@ pub(crate) struct RunTls {
     pub(crate) folder: PathBuf,
     /// The authority's certificate, which the generator trusts.
     pub(crate) authority: PathBuf,
-    /// Who asks for the answers before the load.
+    /// The client that asks for the answers before the load.
     pub(crate) client: Client,
 }
 

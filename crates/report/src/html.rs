@@ -25,7 +25,7 @@ const STATIC_PAGE: &str =
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
 /// Where the policy begins, which forbids every network.
 const POLICY: &str = "content=\"default-src 'none'; ";
-/// The policy of a page that is told news by who serves it, and by nobody else.
+/// The policy of a page that gets news from its own server, and from nobody else.
 const LIVE_POLICY: &str = "content=\"default-src 'none'; connect-src 'self'; ";
 /// What tells the script that there are news, and where.
 const LIVE: &str = r#"<script id="assay-live" type="application/json">"events"</script>"#;

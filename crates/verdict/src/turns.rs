@@ -5,7 +5,7 @@ use assay_model::speed::Gauged;
 use assay_model::units::Nanos;
 use assay_stats::gauge::Reading;
 
-/// Fewest turns from which it is told how long a contender needs to settle.
+/// Fewest turns that show how long a contender needs to settle.
 const LEAST_TURNS: usize = 8;
 /// A rate that is nearer than this to what it is later counts as settled, as a logarithm.
 const NEAR: f64 = 0.01;

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 pub const SPIN: Nanos = Nanos::from_micros(50);
 /// Looks between two at the clock.
 const LOOKS: u32 = 16;
-/// Longest sleep, after which it is asked whether the other end is still there.
+/// Longest sleep until the next check whether the other end is still there.
 pub(crate) const LIFE_CHECK: Nanos = Nanos::from_millis(100);
-/// Waits that found nothing, after which it is asked too.
+/// Waits that found nothing until the next check.
 pub(crate) const IDLE_WAITS: u32 = 4096;
 
 /// Looks for a while whether the wait is over; once only where there is no time to wait.

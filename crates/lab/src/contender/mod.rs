@@ -61,7 +61,7 @@ pub(crate) struct StartOrder<'a> {
     pub protocol: Protocol,
     /// What secures its connections; absent for plain HTTP.
     pub tls: Option<&'a RunTls>,
-    /// Who asks, where its connections are secured.
+    /// The client that asks, where its connections are secured.
     pub client: Option<&'a Client>,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,

@@ -366,7 +366,7 @@ impl Server {
         problem
     }
 
-    /// Adds where somebody listens whom the URL may mean: often `localhost` is ::1.
+    /// Adds where a server listens that the URL may mean: often `localhost` is ::1.
     fn explain_running(&self, problem: NotRun) -> NotRun {
         if problem.stage != Stage::Start {
             return problem;

@@ -212,7 +212,7 @@ impl Drop for Wire {
 /// A thread that writes what it is handed.
 fn writing(to: ChildStdin) -> SyncSender<Words> {
     let (input, words) = sync_channel(WAITING);
-    // Who reads no more has closed its output too, which is noticed there.
+    // A process that no longer reads has closed its output too, which is noticed there.
     thread::spawn(move || write(to, &words));
     input
 }

@@ -29,7 +29,7 @@ pub(crate) const CONTROL_EVERY: u32 = 2;
 /// The duets over one cell in one round.
 pub(super) struct Duets<'a> {
     pub(super) cell: &'a Cell,
-    /// With whom all others play.
+    /// The contender with which all others are paired.
     pub(super) base: &'a str,
     /// What each window may last.
     pub(super) lengths: Bounds,

@@ -79,7 +79,7 @@ pub enum Event<'a> {
     },
     /// Not all servers can live at once: rounds are split into groups. Told once.
     Split {
-        /// Name of who lives in every group; absent where nobody can.
+        /// Name of the contender that lives in every group; absent where none can.
         common: Option<&'a str>,
     },
     /// A contender is being started and warmed up.

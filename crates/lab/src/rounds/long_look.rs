@@ -92,7 +92,7 @@ impl Runner<'_> {
             .collect()
     }
 
-    /// Who finds no room beside the others is not looked at.
+    /// Looks at those that find room beside each other.
     fn look_at(&self, parts: &[Part], cell: &Cell, until: Instant) -> Vec<Run> {
         let order: Vec<usize> = (0..self.plan.experiment.cells().len()).collect();
         let number = self.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);

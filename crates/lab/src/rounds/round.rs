@@ -47,7 +47,7 @@ struct Group<'p> {
     /// The number of the group in its round.
     number: u32,
     parts: &'p [Part],
-    /// Who lives in every group of it.
+    /// The part that lives in every group of it.
     common: Option<Part>,
 }
 

@@ -66,9 +66,9 @@ pub(crate) struct ServerRun<'a> {
     pub lives: Lives,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
-    /// What the record says of who lives.
+    /// What the record says of the contender.
     pub entry: &'a Entry,
-    /// Who lives.
+    /// The contender.
     pub subject: &'a Subject,
     /// The cells to measure, in their order in this round; closed loops first, because rates follow from them.
     pub cells: Vec<Cell>,

@@ -7,11 +7,11 @@ use assay_host::group::Group;
 
 use super::ending::living;
 
-/// How often it is asked where the kernel bounds the tasks as well.
+/// Time between two checks where the kernel bounds the tasks as well.
 const SELDOM: Duration = Duration::from_secs(1);
-/// How often it is asked where nobody else does: a few thousand more processes are made meanwhile at most.
+/// Time between two checks where nobody else does: a few thousand more processes are made meanwhile at most.
 const OFTEN: Duration = Duration::from_millis(100);
-/// Questions after which it is counted in any case, where a count reads a file of every process on the machine: a minute.
+/// Checks after which processes are counted in any case, where a count reads a file of every process on the machine: a minute.
 const PATIENCE: u32 = 600;
 
 /// A bound on the number of processes below.

@@ -100,7 +100,7 @@ pub(super) fn end_group_of(leader: Pid, deadline: Instant) {
 }
 
 /// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left. Looking for them reads a file of every process
-/// on the machine, so it is done only where somebody is left whom the kernel has not ended with the group.
+/// on the machine, so it is done only if the kernel has not ended all of them with the group.
 pub(super) fn end_all(mut deadline: Instant, woken: &Receiver<Wake>, group: &Group) {
     if Instant::now() < deadline && has_children() {
         signal_all(Signal::TERM);

@@ -44,7 +44,7 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
         // Before the others, whose end by a signal it would tell as if that were the reason.
         let _ = rustix::process::kill_process(supervisor, Signal::KILL);
     }
-    // Who is left by a supervisor may have supervisors of its own below it, which remove what they made if they are let.
+    // What a supervisor leaves may have supervisors of its own below it, which remove what they made if they are given time.
     let grace = if matches!(end, End::Child(_)) { options.grace } else { Duration::ZERO };
     ending::end_all(Instant::now() + grace, &woken, &Group::at(inner.group.clone()));
     ending::clear_up(&inner);

@@ -1,4 +1,4 @@
-//! Logs of bounded size: writing one from a pipe, and reading the last lines of one, or the last words of who died.
+//! Logs of bounded size: writing one from a pipe, and reading the last lines of one, or the last words of a process that died.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::{disturbed, foreign};
 pub fn markdown(comparison: &Comparison) -> String {
     let (first, rest) = words::caveats(comparison);
     let mut out: String = first.into_iter().map(caveat).collect();
-    // Who answers differently is not faster or slower.
+    // A contender that answers differently is not faster or slower.
     if out.is_empty() {
         let sentences = sentence::sentences(comparison).into_iter();
         out.extend(sentences.map(|sentence| format!("**{}**\n\n", foreign::markdown(&sentence))));

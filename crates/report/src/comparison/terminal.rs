@@ -12,7 +12,7 @@ use crate::text::{elide, width, wrap};
 pub fn render(comparison: &Comparison, style: &Style) -> String {
     let mut page = Page::new(style);
     let (first, rest) = words::caveats(comparison);
-    // Who answers differently is not faster or slower.
+    // A contender that answers differently is not faster or slower.
     if first.is_empty() {
         for sentence in sentence::sentences(comparison) {
             paragraph(&mut page, "", &sentence, HEADING);

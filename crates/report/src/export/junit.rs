@@ -110,7 +110,7 @@ fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict, strict: boo
     case(&entry.identity.name, status, &(figures + &checks))
 }
 
-/// How soon contenders answered in a cell. Who was not measured is told of with the cell's rates.
+/// How soon contenders answered in a cell. Contenders that were not measured are reported with the cell's rates.
 fn answered(cell: &AnsweredVerdict, strict: bool) -> TestSuite {
     let mut suite = TestSuite::new(line(&format!("{}, answered in time", cell.cell)));
     suite.add_test_cases(cell.standings.iter().map(|standing| {

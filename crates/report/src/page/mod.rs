@@ -147,7 +147,7 @@ pub struct Head {
     pub bounds_ns: Vec<u64>,
     /// Where something was measured, in the experiment's order.
     pub spots: Vec<Spot>,
-    /// The fastest at the first of them: whom the page shows first where there are too many to show all.
+    /// The fastest at the first of them: which the page shows first where there are too many to show all.
     pub leaders: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use assay_stats::robust::median;
 use super::{ServerRun, Window};
 use crate::turns::{Counting, rate_after, settle_of, shown_shift};
 
-/// Differences from which it is told whether turns of some age were slower than later ones.
+/// Differences that show whether turns of some age were slower than later ones.
 const STRETCH: usize = 8;
 /// Turns of a life in a cell of which some can be set against others.
 const LEAST_TURNS: usize = 3;
