@@ -199,8 +199,23 @@ fn expect_continue(origin: &Origin) -> Keeping {
     let mut peer = origin.open()?;
     peer.send(&[origin.post(1, &[("expect", "100-continue"), ("content-length", "4")])])?;
     let deadline = peer.deadline();
-    while peer.must_hear(deadline, "100 and no final status")?.stream() != 1 {}
+    loop {
+        match peer.must_hear(deadline, "100 and no final status")? {
+            Heard::Fields { stream: 1, fields, .. } if lets_go_on(&fields) => break,
+            Heard::Reset { stream: 1, code } => {
+                return Err(peer.fault(&format!("it reset the request ({code})")));
+            }
+            Heard::End => return Err(peer.fault("it ended the connection")),
+            _ => {}
+        }
+    }
     peer.send(&[data(1, END_STREAM, b"body")])
+}
+
+/// Whether a head says 100, or is the last; others may come before either (RFC 9110 §15.2).
+fn lets_go_on(fields: &[Field]) -> bool {
+    let status = fields.iter().find(|(name, _)| name == b":status").map(|(_, value)| value.as_slice());
+    status.is_some_and(|status| status == b"100" || !status.starts_with(b"1"))
 }
 
 /// Demands that nothing is wrong with any field of the answers to a plain request, and to one for nothing.

@@ -10,7 +10,7 @@ use assay_check::{Pace, Patience, Rule, Target, ask, of_http2};
 use assay_model::conformance::{Conformance, Finding, Ruling};
 
 use crate::ours::credulous;
-use crate::strict::Strict;
+use crate::strict::{AT_EXPECTATION, Strict};
 
 /// Short, because servers that never answer are among them.
 const PATIENCE: Patience = Patience {
@@ -37,11 +37,19 @@ fn asked(target: &Target, rules: &[&'static Rule]) -> Conformance {
     ask(target, rules, Pace::Full, &|| true).expect("an answer")
 }
 
+fn rule(id: &str) -> &'static Rule {
+    of_http2().find(|rule| rule.id == id).unwrap_or_else(|| panic!("no rule {id}"))
+}
+
 /// What the rule finds at a server that breaks it; why it has nothing to vary, where that is so.
 fn finding(rule: &'static Rule) -> Result<Finding, String> {
-    let server = Strict::start(rule.id);
+    finding_at(&target(&Strict::start(rule.id)), rule)
+}
+
+/// What the rule finds at a server.
+fn finding_at(target: &Target, rule: &'static Rule) -> Result<Finding, String> {
     let piece = if DEPENDS_ON_PIECES.contains(&rule.id) { LONG_PIECE } else { PATIENCE.piece };
-    let target = target(&server).patience(Patience { piece, ..PATIENCE });
+    let target = target.clone().patience(Patience { piece, ..PATIENCE });
     // On a busy machine a server answers late.
     let mut asked = (0..ATTEMPTS).map(|_| ask(&target, &[rule], Pace::Full, &|| true));
     let conformance = asked.find_map(Result::ok).ok_or("no answer")?;
@@ -104,14 +112,23 @@ fn the_method_lists_every_rule_by_its_number() {
 
 #[test]
 fn evidence_tells_frame_by_frame_what_was_sent_and_what_came() {
-    let rule = of_http2().find(|rule| rule.id == "h2-data-on-zero").expect("the rule");
-    let evidence = finding(rule).expect("a finding").evidence.expect("evidence");
+    let evidence = finding(rule("h2-data-on-zero")).expect("a finding").evidence.expect("evidence");
     for words in [
         "it went on as if nothing were wrong",
         "sent the preface, SETTINGS (",
         "DATA on stream 0 (END_STREAM, \"data\")",
     ] {
         assert!(evidence.contains(words), "{evidence}");
+    }
+}
+
+/// An end is told at once, and neither a frame of the stream nor early hints are 100.
+#[test]
+fn what_says_neither_100_nor_a_status_lets_no_client_go_on() {
+    for fault in AT_EXPECTATION {
+        let server = Strict::start(fault);
+        let found = finding_at(&target(&server), rule("h2-expect-continue")).expect("a finding");
+        assert_eq!(found.ruling, Ruling::Broken, "{fault}: {found:#?}");
     }
 }
 

@@ -26,9 +26,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn write_interim(&mut self, id: u32) {
+    pub(super) fn write_interim(&mut self, id: u32, status: &[u8]) {
         let mut block = Vec::new();
-        write_field(b":status", b"100", &mut block);
+        write_field(b":status", status, &mut block);
         write_block(id, &block, false, &mut self.out);
     }
 

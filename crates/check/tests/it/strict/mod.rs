@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use connection::{Connection, End};
+pub(crate) use requests::AT_EXPECTATION;
 
 use crate::serving::{Life, Listening, Manners, linger, receive};
 

@@ -4,7 +4,15 @@ use assay_h2::Code::*;
 use assay_h2::hpack::Decoder;
 
 use super::blocks::Field;
-use super::connection::{Block, Connection, Taken};
+use super::connection::{Block, Connection, End, Taken};
+
+/// What is said instead of 100, by none of which a client may go on.
+pub(crate) const AT_EXPECTATION: [&str; 4] =
+    [ENDS_AT_EXPECTATION, RESETS_AT_EXPECTATION, WIDENS_AT_EXPECTATION, HINTS_AT_EXPECTATION];
+const ENDS_AT_EXPECTATION: &str = "ends at an expectation";
+const RESETS_AT_EXPECTATION: &str = "resets at an expectation";
+const WIDENS_AT_EXPECTATION: &str = "widens at an expectation";
+const HINTS_AT_EXPECTATION: &str = "hints at an expectation";
 
 /// What a request asks for.
 #[derive(Default)]
@@ -35,8 +43,8 @@ impl Connection {
         }
         self.check_liked(id, &fields, block.end_stream)?;
         let asked = asked(&fields);
-        if asked.expects && !self.breaks("h2-expect-continue") {
-            self.write_interim(id);
+        if asked.expects {
+            self.take_expectation(id)?;
         }
         let status = self.status(&asked);
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
@@ -53,6 +61,27 @@ impl Connection {
             return Ok(());
         }
         self.end_request(id, "")
+    }
+
+    /// A request waits for the word to send its body.
+    fn take_expectation(&mut self, id: u32) -> Taken {
+        match self.shared.fault {
+            "h2-expect-continue" => Ok(()),
+            ENDS_AT_EXPECTATION => Err(End::Quiet),
+            RESETS_AT_EXPECTATION => self.reset(id, Cancel),
+            WIDENS_AT_EXPECTATION => {
+                self.give_back(id, 1);
+                Ok(())
+            }
+            HINTS_AT_EXPECTATION => {
+                self.write_interim(id, b"103");
+                Ok(())
+            }
+            _ => {
+                self.write_interim(id, b"100");
+                Ok(())
+            }
+        }
     }
 
     pub(super) fn take_trailers(&mut self, block: &Block) -> Taken {
