@@ -103,7 +103,11 @@ impl Suite<'_> {
     /// is asked for again, alone.
     fn settled(&self, rule: &Rule, first: Option<Keeping>) -> Keeping {
         match first {
-            Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) if (self.goes_on)() => {
+            Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !(self.goes_on)() => {
+                let why = "broken beside others; there was no time left to ask for it alone";
+                Err(Objection::not_applicable(why))
+            }
+            Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) => {
                 match (self.server.is_alive(), objection) {
                     (Ok(()), _) => self.one(rule),
                     (Err(_), Objection::Broken(_)) => Err(gone()),

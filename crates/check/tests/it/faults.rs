@@ -310,6 +310,19 @@ fn the_same_server_without_a_fault_keeps_every_rule() {
     assert_eq!(conformance.score().kept as usize, rules.len());
 }
 
+/// What others did at the same time may have been the cause.
+#[test]
+fn a_rule_that_could_not_be_asked_for_alone_is_not_broken() {
+    let server = Faulty::start(Rough, std::env::temp_dir());
+    let target = Target::new(&server.address.to_string(), "/").expect("target").patience(PATIENCE);
+    let asked = AtomicUsize::new(0);
+    let once = || asked.fetch_add(1, Ordering::Relaxed) == 0;
+    let conformance = ask(&target, &[rule("no-host")], Pace::Full, &once).expect("an answer");
+    let found = &conformance.findings[0];
+    assert_eq!(found.ruling, Ruling::NotApplicable, "{found:#?}");
+    assert!(found.evidence.as_ref().is_some_and(|why| why.contains("broken beside others")), "{found:#?}");
+}
+
 #[test]
 fn a_server_that_falls_over_is_told_where() {
     let found = finding(DiesOfNul, rule("nul"), routes(false));
