@@ -67,35 +67,31 @@ impl Dialogue {
 
     /// The next final answer.
     pub(crate) fn answer(&mut self) -> Result<Answer, Objection> {
-        loop {
-            let answer = self.next(false)?;
-            if !answer.head.is_interim() {
-                return Ok(answer);
-            }
-        }
+        self.demanded(false, is_final)
     }
 
-    /// The next answer, final or interim.
-    pub(crate) fn answer_or_interim(&mut self) -> Result<Answer, Objection> {
-        self.next(false)
+    /// The next answer that is final or says 100.
+    pub(crate) fn answer_or_continue(&mut self) -> Result<Answer, Objection> {
+        self.demanded(false, |answer| is_final(answer) || answer.status() == 100)
     }
 
-    /// The next answer, which is to HEAD.
+    /// The next final answer, which is to HEAD.
     pub(crate) fn answer_to_head(&mut self) -> Result<Answer, Objection> {
-        self.next(true)
+        self.demanded(true, is_final)
     }
 
-    fn next(&mut self, to_head: bool) -> Result<Answer, Objection> {
-        self.answer_within(to_head, self.patience.answer)?
-            .ok_or_else(|| self.fault("it ended the connection without an answer"))
+    fn demanded(&mut self, to_head: bool, is_wanted: fn(&Answer) -> bool) -> Result<Answer, Objection> {
+        self.next(to_head, is_wanted)?.ok_or_else(|| self.fault("it ended the connection without an answer"))
     }
 
     /// The next final answer; `None` when the connection ends, or was reset, without one.
     pub(crate) fn answer_or_end(&mut self) -> Result<Option<Answer>, Objection> {
-        self.answer_within(false, self.patience.answer)
+        self.next(false, is_final)
     }
 
-    fn answer_within(&mut self, to_head: bool, wait: Duration) -> Result<Option<Answer>, Objection> {
+    /// The next answer that is wanted. However many others come before, they renew no deadline.
+    fn next(&mut self, to_head: bool, is_wanted: fn(&Answer) -> bool) -> Result<Option<Answer>, Objection> {
+        let wait = self.patience.answer;
         let deadline = Instant::now() + wait;
         loop {
             let rest = &self.received[self.understood..];
@@ -105,7 +101,9 @@ impl Dialogue {
             match Answer::read(rest, to_head, self.ended) {
                 Reading::Whole(answer, len) => {
                     self.understood += len;
-                    return Ok(Some(*answer));
+                    if is_wanted(&answer) {
+                        return Ok(Some(*answer));
+                    }
                 }
                 Reading::Invalid(why) => {
                     return Err(self.fault(&format!("the answer is no valid HTTP/1.1 ({why})")));
@@ -203,6 +201,11 @@ impl Dialogue {
     pub(crate) fn demand(&self, holds: bool, otherwise: &str) -> Keeping {
         if holds { Ok(()) } else { Err(self.fault(otherwise)) }
     }
+}
+
+/// Whether no other answer to the same request follows (RFC 9110 §15.2).
+fn is_final(answer: &Answer) -> bool {
+    !answer.head.is_interim()
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_check::{Pace, Patience, Planted, Route, Rule, Target, TestType, ask, of_http};
+use assay_check::{Pace, Patience, Planted, Route, Rule, Target, Tempo, TestType, ask, of_http};
 use assay_model::conformance::{Finding, Ruling};
 
 use crate::faulty::Fault::{self, *};
@@ -46,7 +46,7 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("head-length", &[HeadTellsZero]),
     ("date", &[NoDate, BadDate]),
     ("date-moves", &[FrozenDate]),
-    ("body-length", &[NoBodies]),
+    ("body-length", &[NoBodies, EndlessHints]),
     ("body-chunked", &[NoChunks, NoBodies]),
     ("body-chunk-parts", &[NoExtensions]),
     ("body-bytes-apart", &[OneRead, NoBodies]),
@@ -321,6 +321,16 @@ fn a_rule_that_could_not_be_asked_for_alone_is_not_broken() {
     let found = &conformance.findings[0];
     assert_eq!(found.ruling, Ruling::NotApplicable, "{found:#?}");
     assert!(found.evidence.as_ref().is_some_and(|why| why.contains("broken beside others")), "{found:#?}");
+}
+
+#[test]
+fn early_hints_are_no_answer() {
+    let server = Faulty::start(EarlyHints, std::env::temp_dir());
+    let target = Target::new(&server.address.to_string(), "/").expect("target");
+    let rules: Vec<&'static Rule> = of_http().filter(|rule| rule.tempo == Tempo::Together).collect();
+    let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
+    let others: Vec<&Finding> = conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
+    assert!(others.is_empty(), "{others:#?}");
 }
 
 #[test]

@@ -23,11 +23,18 @@ use crate::serving::{Life, Listening, Manners, TICK, linger, receive};
 const TIRED_AFTER: usize = 10;
 /// A target or head beyond this is too much for [`Fault::HangsOnHuge`].
 const HUGE_BYTES: usize = 32 << 10;
+const EARLY_HINTS: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
+/// How often something comes, one tick after the other, that is to renew no deadline.
+const ENDLESS: usize = 400;
 
 /// What a server can do wrong. Those from [`Fault::Rough`] on read heads and bodies roughly instead of strictly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     None,
+    /// None either: says early hints before each answer (RFC 8297).
+    EarlyHints,
+    /// Says early hints again and again to POST, and the answer when nobody waits any more.
+    EndlessHints,
     /// Thinks that a request comes in one piece.
     OneRead,
     /// Throws away what came behind a request.
@@ -221,6 +228,7 @@ impl Connection {
         if fault == Fault::ForgetsPipelined {
             self.input.clear();
         }
+        self.hint(&asked)?;
         self.stream.write_all(&answer::bytes(&asked, &self.shared)).ok()?;
         self.served += 1;
         let tired = fault == Fault::TiresSoon && self.served == TIRED_AFTER;
@@ -229,6 +237,22 @@ impl Connection {
         }
         let behind = fault == Fault::AnswersAfterClose && !self.input.is_empty();
         (keeps(fault, &asked) || behind).then_some(())
+    }
+
+    /// Says what comes before an answer, to those who know of that.
+    fn hint(&mut self, asked: &Asked) -> Option<()> {
+        let times = match self.shared.fault {
+            Fault::EarlyHints if !asked.is_10 => 1,
+            Fault::EndlessHints if asked.method == "POST" => ENDLESS,
+            _ => 0,
+        };
+        for _ in 0..times {
+            self.stream.write_all(EARLY_HINTS).ok()?;
+            if times == ENDLESS {
+                std::thread::sleep(TICK);
+            }
+        }
+        Some(())
     }
 
     /// Gives messages back until the WebSocket ends.
