@@ -37,6 +37,15 @@ impl std::fmt::Display for Objection {
     }
 }
 
+/// For rules about what is refused: they tell nothing where the plain request has this status, which is a refusal too.
+pub(crate) fn needs_served(plain_status: u16) -> Keeping {
+    if plain_status < 400 {
+        return Ok(());
+    }
+    let why = format!("its plain answer is {plain_status}; ask for a path that it serves");
+    Err(Objection::not_applicable(why))
+}
+
 /// Longest beginning and end of bytes that are shown.
 const SHOWN_START_BYTES: usize = 200;
 const SHOWN_END_BYTES: usize = 60;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_model::tls::TlsFault;
 
-use crate::objection::{Keeping, Objection, shown};
+use crate::objection::{Keeping, Objection, needs_served, shown};
 use crate::peer::block;
 use crate::peer::frame::{END_HEADERS, END_STREAM, Frame, headers};
 use crate::peer::{NOT_SPOKEN, Peer, Reply, Theirs};
@@ -128,6 +128,11 @@ impl Origin {
             }
             _ => Ok(()),
         }
+    }
+
+    /// For rules about what is refused.
+    pub(crate) fn needs_served(&self) -> Keeping {
+        needs_served(self.status)
     }
 
     /// For rules about answers that wait for a window.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::answer::Answer;
 use crate::dialogue::Dialogue;
-use crate::objection::{Keeping, Objection, shown};
+use crate::objection::{Keeping, Objection, needs_served, shown};
 use crate::target::{Patience, Target};
 
 /// Before each look whether it is still there.
@@ -98,6 +98,11 @@ impl Site {
             return Ok(());
         }
         Err(Objection::not_applicable("it closes the connection after every answer"))
+    }
+
+    /// For rules about what is refused.
+    pub(crate) fn needs_served(&self) -> Keeping {
+        needs_served(self.plain.status)
     }
 
     /// Whether the plain request is still answered. A server that replaces a worker may need a moment.

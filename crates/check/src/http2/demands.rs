@@ -25,6 +25,7 @@ pub(super) fn resets(origin: &Origin, frames: &[Frame], codes: &[Code]) -> Keepi
 
 /// Demands that the request is not served.
 pub(super) fn refuses(origin: &Origin, frames: &[Frame]) -> Keeping {
+    origin.needs_served()?;
     let mut peer = origin.open()?;
     peer.send(frames)?;
     peer.refuses(1)

@@ -75,6 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         |origin| {
             let large = literal(Literal::Remembered, &plain("x-large"), &plain(&"x".repeat(3900)));
             let (first, rest) = ([origin.block(), large].concat(), indexed(62).repeat(15_000));
+            origin.needs_served()?;
             let mut peer = origin.open()?;
             peer.send(&[headers(1, END_STREAM, &first), continuation(1, END_HEADERS, &rest)])?;
             peer.refuses(1).or_else(|objection| match objection {

@@ -1,10 +1,11 @@
-//! What is demanded of the answer to a request that is not HTTP/1.1.
+//! What is demanded of the answer to a request that is not HTTP/1.1. Where the plain request is refused too, a refusal tells nothing.
 
 use crate::objection::{Keeping, Objection};
 use crate::site::Site;
 
 /// Demands that a request is refused: with 4xx or 5xx, or by ending the connection.
 pub(super) fn refused(site: &Site, request: &[u8]) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(request)?;
     let Some(answer) = talk.answer_or_end()? else { return Ok(()) };
@@ -13,6 +14,7 @@ pub(super) fn refused(site: &Site, request: &[u8]) -> Keeping {
 
 /// Demands that a request is refused and that the connection ends, so that nothing behind it is ever answered.
 pub(super) fn refused_and_ended(site: &Site, request: &[u8]) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(request)?;
     let Some(answer) = talk.answer_or_end()? else { return Ok(()) };
@@ -23,6 +25,7 @@ pub(super) fn refused_and_ended(site: &Site, request: &[u8]) -> Keeping {
 /// Demands that nothing behind the first request is served and that the connection ends. The first may be answered, and
 /// the rest refused: a server that answers before it has read the body finds out late that it is broken.
 pub(super) fn served_at_most_once(site: &Site, request: &[u8]) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(request)?;
     if talk.answer_or_end()?.is_none() {
@@ -56,6 +59,7 @@ pub(super) fn refused_or_without_effect(site: &Site, fields: &dyn Fn(usize) -> S
 
 /// Demands that the first of two requests is refused, or that both are answered.
 pub(super) fn refused_or_two_answers(site: &Site, requests: &[u8]) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(requests)?;
     let Some(answer) = talk.answer_or_end()? else { return Ok(()) };

@@ -74,6 +74,7 @@ fn unknown_path(site: &Site) -> Keeping {
 }
 
 fn unknown_method(site: &Site) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(&site.request(UNKNOWN_METHOD, "", ""))?;
     let Some(answer) = talk.answer_or_end()? else { return Ok(()) };
@@ -82,6 +83,7 @@ fn unknown_method(site: &Site) -> Keeping {
 }
 
 fn method_case(site: &Site) -> Keeping {
+    site.needs_served()?;
     let mut talk = site.open()?;
     talk.send(&site.request("get", "", ""))?;
     let Some(answer) = talk.answer_or_end()? else { return Ok(()) };

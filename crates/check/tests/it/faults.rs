@@ -333,6 +333,19 @@ fn early_hints_are_no_answer() {
     assert!(others.is_empty(), "{others:#?}");
 }
 
+/// Whatever is asked for there is refused, however wrongly, so no refusal tells that the server has seen the fault.
+#[test]
+fn refusals_tell_nothing_at_a_path_that_there_is_not() {
+    let server = Faulty::start(Rough, std::env::temp_dir());
+    let target = Target::new(&server.address.to_string(), "/nothing").expect("target").patience(PATIENCE);
+    let rules = ["no-host", "two-lengths", "length-and-chunked", "folded-line", "method-case"].map(rule);
+    let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
+    for found in &conformance.findings {
+        assert_eq!(found.ruling, Ruling::NotApplicable, "{found:#?}");
+        assert!(found.evidence.as_ref().is_some_and(|why| why.contains("404")), "{found:#?}");
+    }
+}
+
 #[test]
 fn a_server_that_falls_over_is_told_where() {
     let found = finding(DiesOfNul, rule("nul"), routes(false));

@@ -122,6 +122,16 @@ fn evidence_tells_frame_by_frame_what_was_sent_and_what_came() {
     }
 }
 
+/// A server that takes any name refuses it there as it refuses everything.
+#[test]
+fn refusals_tell_nothing_at_a_path_that_there_is_not() {
+    let server = Strict::start("h2-name-uppercase");
+    let target = Target::new(&server.address.to_string(), "/assay-check/nothing").expect("target");
+    let found = finding_at(&target.over_http2(), rule("h2-name-uppercase")).expect("a finding");
+    assert_eq!(found.ruling, Ruling::NotApplicable, "{found:#?}");
+    assert!(found.evidence.as_ref().is_some_and(|why| why.contains("404")), "{found:#?}");
+}
+
 /// An end is told at once, and neither a frame of the stream nor early hints are 100.
 #[test]
 fn what_says_neither_100_nor_a_status_lets_no_client_go_on() {
