@@ -167,12 +167,8 @@ impl Dialogue {
 
     /// Receives once, be it the end; false when nothing came in time.
     pub(crate) fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(false);
-        }
         let mut buffer = [0; READ_BYTES];
-        match self.transport.receive(&mut buffer, left) {
+        match self.transport.receive(&mut buffer, deadline) {
             Ok(0) => self.ended = true,
             Ok(read) => self.received.extend_from_slice(&buffer[..read]),
             Err(error) if is_timeout(&error) => return Ok(false),

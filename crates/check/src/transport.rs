@@ -1,23 +1,30 @@
 //! What carries a dialogue: a connection as it is, or one that is secured.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_tls::{Client, Stream};
 
 /// One connection.
 pub(crate) enum Transport {
-    Plain(TcpStream),
-    Secured(Box<Stream>),
+    Plain(Timed),
+    Secured(Box<Stream<Timed>>),
+}
+
+/// A socket whose reads end at a deadline. TLS reads it again and again for one record, and a limit on each of these reads would
+/// begin anew with each byte.
+pub(crate) struct Timed {
+    socket: TcpStream,
+    deadline: Instant,
 }
 
 impl Transport {
-    /// Over `socket`, secured where a client of TLS is given; each of its waits lasts `patience` at most.
+    /// Over `socket`, secured within `patience` where a client of TLS is given; it waits for room to send as long each time.
     pub(crate) fn over(socket: TcpStream, tls: Option<&Client>, patience: Duration) -> io::Result<Self> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(patience))?;
-        socket.set_read_timeout(Some(patience))?;
+        let socket = Timed { socket, deadline: Instant::now() + patience };
         Ok(match tls {
             None => Self::Plain(socket),
             Some(client) => Self::Secured(Box::new(client.secured_stream(socket)?)),
@@ -32,22 +39,31 @@ impl Transport {
         }
     }
 
-    /// Receives once, within a time.
-    pub(crate) fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
-        self.socket().set_read_timeout(Some(within))?;
+    /// Receives once, until the deadline at the latest.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
         match self {
-            Self::Plain(socket) => socket.read(buffer),
-            Self::Secured(stream) => stream.read(buffer),
+            Self::Plain(socket) => {
+                socket.deadline = deadline;
+                socket.read(buffer)
+            }
+            Self::Secured(stream) => {
+                stream.sock.deadline = deadline;
+                stream.read(buffer)
+            }
         }
     }
 
     /// Says that nothing more will be sent: over TLS by its own word first (RFC 8446 §6.1), without which it would be a truncation.
     pub(crate) fn finish_sending(&mut self) -> io::Result<()> {
-        if let Self::Secured(stream) = self {
-            stream.conn.send_close_notify();
-            stream.flush()?;
-        }
-        self.socket().shutdown(Shutdown::Write)
+        let socket = match self {
+            Self::Plain(socket) => socket,
+            Self::Secured(stream) => {
+                stream.conn.send_close_notify();
+                stream.flush()?;
+                &mut stream.sock
+            }
+        };
+        socket.socket.shutdown(Shutdown::Write)
     }
 
     /// The application protocol that was agreed on, empty where none was; nothing without TLS.
@@ -57,11 +73,25 @@ impl Transport {
             Self::Secured(stream) => Some(stream.conn.alpn_protocol().unwrap_or_default()),
         }
     }
+}
 
-    fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Plain(socket) => socket,
-            Self::Secured(stream) => &stream.sock,
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
         }
+        self.socket.set_read_timeout(Some(left))?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
     }
 }

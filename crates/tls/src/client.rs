@@ -1,5 +1,6 @@
 //! The client's side: whom it trusts, what it shows, which sessions it may resume.
 
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,8 +55,8 @@ pub struct Client {
     resumption: bool,
 }
 
-/// A connection for those who read and write in turn.
-pub type Stream = StreamOwned<ClientConnection, TcpStream>;
+/// A connection for those who read and write in turn, over a socket or what wraps one.
+pub type Stream<T = TcpStream> = StreamOwned<ClientConnection, T>;
 
 impl Client {
     /// Makes the settings.
@@ -102,7 +103,7 @@ impl Client {
     ///
     /// # Errors
     /// Randomness cannot be had.
-    pub fn stream(&self, transport: TcpStream) -> std::io::Result<Stream> {
+    pub fn stream<T: Read + Write>(&self, transport: T) -> std::io::Result<Stream<T>> {
         Ok(StreamOwned::new(self.connection().map_err(std::io::Error::other)?, transport))
     }
 
@@ -110,7 +111,7 @@ impl Client {
     ///
     /// # Errors
     /// The connection cannot be secured, in words, or it takes too long.
-    pub fn secured_stream(&self, transport: TcpStream) -> std::io::Result<Stream> {
+    pub fn secured_stream<T: Read + Write>(&self, transport: T) -> std::io::Result<Stream<T>> {
         let mut stream = self.stream(transport)?;
         let mut is_first = true;
         while stream.conn.is_handshaking() {

@@ -170,7 +170,7 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("ws-http10", &[OpensHttp10]),
     ("ws-extension", &[ForcesExtension]),
     ("ws-protocol", &[ForcesProtocol]),
-    ("ws-text", &[TextsAreBinary]),
+    ("ws-text", &[TextsAreBinary, EndlessPings]),
     ("ws-binary", &[BinaryIsText]),
     ("ws-empty", &[DropsEmpty]),
     ("ws-lengths", &[SixteenBits]),

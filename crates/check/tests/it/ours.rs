@@ -1,6 +1,7 @@
 //! The reference server keeps every rule, on either engine, with and without a folder of files.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_check::{Pace, Planted, Route, Rule, Target, TestType, ask, of_http, of_http2};
+use assay_check::{Pace, Patience, Planted, Route, Rule, Target, TestType, ask, of_http, of_http2};
 use assay_engine::EngineKind;
 use assay_host::cpuset::{self, CpuSet};
 use assay_model::conformance::Ruling;
@@ -143,6 +144,30 @@ fn a_server_without_tls_is_told_as_such() {
     let target = target.secured(credulous());
     let error = ask(&target, &of_http().collect::<Vec<_>>(), Pace::Full, &|| true).expect_err("no TLS");
     assert!(error.contains("could not be secured: what it sends is no TLS"), "{error}");
+}
+
+/// Each byte comes in time, and the record that they begin would take minutes.
+#[test]
+fn a_record_that_dribbles_is_not_waited_for() {
+    const BYTES: usize = 500;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("port");
+    let address = listener.local_addr().expect("address").to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("connection");
+        // A record of a handshake, of 16 KiB.
+        stream.write_all(&[22, 3, 3, 0x40, 0]).expect("the client is there");
+        let dribble = || {
+            std::thread::sleep(Duration::from_millis(20));
+            stream.write_all(&[2]).is_ok()
+        };
+        std::iter::repeat_with(dribble).take(BYTES).take_while(|is_taken| *is_taken).count()
+    });
+    let answer = Duration::from_millis(400);
+    let target = Target::new(&address, "/").expect("target").secured(credulous());
+    let target = target.patience(Patience { answer, ..Patience::SHORT });
+    let error = ask(&target, &of_http().collect::<Vec<_>>(), Pace::Full, &|| true).expect_err("no TLS");
+    assert!(error.contains("could not be secured"), "{error}");
+    assert!(server.join().expect("the server") < BYTES, "all of it was waited for");
 }
 
 #[test]

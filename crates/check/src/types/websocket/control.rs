@@ -38,9 +38,9 @@ pub(super) fn several(site: &Site) -> Keeping {
     let mut socket = Socket::open(site)?;
     let pings: Vec<u8> = (0..SEVERAL).flat_map(|n| frame(Opcode::Ping, true, &[b'a' + n])).collect();
     socket.send(&pings)?;
-    let last = b'a' + SEVERAL - 1;
+    let (last, deadline) = (b'a' + SEVERAL - 1, socket.deadline());
     loop {
-        match socket.next()? {
+        match socket.next(deadline)? {
             Said::Pong(payload) if payload == [last] => break,
             Said::Pong(payload) if matches!(payload.as_slice(), [first] if (b'a'..last).contains(first)) => {}
             said => return Err(socket.fault(&format!("{} instead of pongs", said.in_words()))),

@@ -80,9 +80,13 @@ impl Socket {
         self.talk.send(&frame(kind.opcode(), true, payload))
     }
 
+    /// The last moment at which an answer is in time that is waited for from now on.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.talk.patience().answer
+    }
+
     /// What is said next.
-    pub(super) fn next(&mut self) -> Result<Said, Objection> {
-        let deadline = Instant::now() + self.talk.patience().answer;
+    pub(super) fn next(&mut self, deadline: Instant) -> Result<Said, Objection> {
         loop {
             if let Some(said) = self.read()? {
                 return Ok(said);
@@ -122,19 +126,20 @@ impl Socket {
     }
 
     /// What is said next but pings, each of which is answered.
-    fn next_answer(&mut self) -> Result<Said, Objection> {
+    fn next_answer(&mut self, deadline: Instant) -> Result<Said, Objection> {
         loop {
-            match self.next()? {
+            match self.next(deadline)? {
                 Said::Ping(payload) => self.send(&frame(Opcode::Pong, true, &payload))?,
                 said => return Ok(said),
             }
         }
     }
 
-    /// What is said next but pings, each of which is answered, and pongs.
+    /// What is said next but pings, each of which is answered, and pongs; however many there are, they renew no deadline.
     pub(super) fn next_but_pings(&mut self) -> Result<Said, Objection> {
+        let deadline = self.deadline();
         loop {
-            match self.next_answer()? {
+            match self.next_answer(deadline)? {
                 Said::Pong(_) => {}
                 said => return Ok(said),
             }
@@ -158,7 +163,7 @@ impl Socket {
 
     /// Demands a pong with this payload, before anything but pings.
     pub(super) fn hears_pong(&mut self, payload: &[u8]) -> Keeping {
-        match self.next_answer()? {
+        match self.next_answer(self.deadline())? {
             Said::Pong(theirs) if theirs == payload => Ok(()),
             said => Err(self.fault(&format!("{} instead of the pong", said.in_words()))),
         }
@@ -167,7 +172,7 @@ impl Socket {
     /// Demands that the connection is failed (RFC 6455 §7.1.7): with a close frame or by its end, and that nothing is given back.
     /// Returns the code, if one was said.
     pub(super) fn is_failed(&mut self) -> Result<Option<u16>, Objection> {
-        let code = match self.next_answer()? {
+        let code = match self.next_answer(self.deadline())? {
             Said::Close(code) => code,
             Said::End => return Ok(None),
             said => return Err(self.fault(&format!("{}, as if nothing were wrong", said.in_words()))),

@@ -24,6 +24,7 @@ const TIRED_AFTER: usize = 10;
 /// A target or head beyond this is too much for [`Fault::HangsOnHuge`].
 const HUGE_BYTES: usize = 32 << 10;
 const EARLY_HINTS: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
+const PING: &[u8] = b"\x89\x04ping";
 /// How often something comes, one tick after the other, that is to renew no deadline.
 const ENDLESS: usize = 400;
 
@@ -96,6 +97,8 @@ pub(crate) enum Fault {
     OpenRooms,
     AnyMessage,
     // Of WebSockets.
+    /// Pings again and again, and gives a message back when nobody waits any more.
+    EndlessPings,
     WrongAccept,
     FussyCase,
     AnyVersion,
@@ -259,6 +262,9 @@ impl Connection {
     fn talk(&mut self) -> Option<()> {
         let mut socket = sockets::Socket::new(self.shared.fault);
         loop {
+            if self.shared.fault == Fault::EndlessPings && !self.input.is_empty() {
+                self.ping_on_and_on()?;
+            }
             let (answers, then) = socket.talk(&mut self.input);
             self.stream.write_all(&answers).ok()?;
             match then {
@@ -276,6 +282,14 @@ impl Connection {
                 return None;
             }
         }
+    }
+
+    fn ping_on_and_on(&mut self) -> Option<()> {
+        for _ in 0..ENDLESS {
+            self.stream.write_all(PING).ok()?;
+            std::thread::sleep(TICK);
+        }
+        Some(())
     }
 
     fn die(&self) {
