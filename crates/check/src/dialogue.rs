@@ -5,14 +5,16 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Reading};
-use crate::objection::{Keeping, Objection, shown};
+use crate::objection::{Keeping, Objection, shown, shown_of};
 use crate::target::{Patience, Target};
 use crate::transport::Transport;
 
-/// Most bytes that are received on one connection.
-const RECEIVED_MAX_BYTES: usize = 16 << 20;
-/// Most of it that is received in one call.
+/// Most bytes that are received in one call.
 const READ_BYTES: usize = 64 << 10;
+/// Most that wait to be understood: the longest frame of HTTP/2 (RFC 9113 §4.2), and what was received with it.
+const WAITING_MAX_BYTES: usize = (16 << 20) + 2 * READ_BYTES;
+/// Bytes of what was understood that are kept for the evidence, of its beginning and of its end.
+const KEPT_BYTES: usize = 4 << 10;
 
 /// One connection.
 pub(crate) struct Dialogue {
@@ -20,8 +22,10 @@ pub(crate) struct Dialogue {
     patience: Patience,
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// How much of what was received has been read as answers.
+    /// How much of that has been understood.
     understood: usize,
+    /// How much was dropped that had been, from the middle of it.
+    dropped: usize,
     /// Whether the other side has ended its direction or the connection.
     ended: bool,
 }
@@ -47,7 +51,8 @@ impl Dialogue {
                 None => Objection::not_applicable(format!("a socket could not be set up: {error}")),
             }
         })?;
-        Ok(Self { transport, patience, sent: Vec::new(), received: Vec::new(), understood: 0, ended: false })
+        let (sent, received) = (Vec::new(), Vec::new());
+        Ok(Self { transport, patience, sent, received, understood: 0, dropped: 0, ended: false })
     }
 
     /// Sends bytes. A peer that no longer listens is no fault here: what it has answered tells why.
@@ -167,6 +172,7 @@ impl Dialogue {
 
     /// Receives once, be it the end; false when nothing came in time.
     pub(crate) fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
+        self.drop_middle();
         let mut buffer = [0; READ_BYTES];
         match self.transport.receive(&mut buffer, deadline) {
             Ok(0) => self.ended = true,
@@ -176,19 +182,30 @@ impl Dialogue {
             // A reset is an end, only a ruder one (RFC 9112 §9.6).
             Err(_) => self.ended = true,
         }
-        if self.received.len() > RECEIVED_MAX_BYTES {
-            return Err(self.fault("it sends without end"));
+        if self.received.len() - self.understood > WAITING_MAX_BYTES {
+            return Err(self.fault("it sends more than 16 MiB that make no answer"));
         }
         Ok(true)
     }
 
+    /// Drops of what was understood all but its beginning and its end, once that is much.
+    fn drop_middle(&mut self) {
+        if self.understood > 2 * KEPT_BYTES + READ_BYTES {
+            let middle = KEPT_BYTES..self.understood - KEPT_BYTES;
+            self.dropped += middle.len();
+            self.understood -= middle.len();
+            self.received.drain(middle);
+        }
+    }
+
     /// An objection with what was sent and received.
     pub(crate) fn fault(&self, what: &str) -> Objection {
+        let shown_received = || shown_of(&self.received, self.received.len() + self.dropped);
         let received = match (self.received.is_empty(), self.ended) {
             (true, true) => "nothing, and the connection ended".to_owned(),
             (true, false) => "nothing".to_owned(),
-            (false, true) => format!("{} and the end of the connection", shown(&self.received)),
-            (false, false) => shown(&self.received),
+            (false, true) => format!("{} and the end of the connection", shown_received()),
+            (false, false) => shown_received(),
         };
         Objection::Broken(format!("{what}; sent {}, received {received}", shown(&self.sent)))
     }

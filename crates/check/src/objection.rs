@@ -52,11 +52,17 @@ const SHOWN_END_BYTES: usize = 60;
 
 /// Bytes in quotation marks, escaped and, where they are many, without their middle.
 pub(crate) fn shown(bytes: &[u8]) -> String {
-    if bytes.len() <= SHOWN_START_BYTES + SHOWN_END_BYTES {
+    shown_of(bytes, bytes.len())
+}
+
+/// What is left of so many bytes, of which some in the middle were dropped.
+pub(crate) fn shown_of(bytes: &[u8], all: usize) -> String {
+    if all <= SHOWN_START_BYTES + SHOWN_END_BYTES {
         return format!("\"{}\"", bytes.escape_ascii());
     }
-    let (start, end) = (&bytes[..SHOWN_START_BYTES], &bytes[bytes.len() - SHOWN_END_BYTES..]);
-    format!("\"{}\" … \"{}\" ({} bytes)", start.escape_ascii(), end.escape_ascii(), bytes.len())
+    let start = &bytes[..bytes.len().min(SHOWN_START_BYTES)];
+    let end = &bytes[bytes.len().saturating_sub(SHOWN_END_BYTES)..];
+    format!("\"{}\" … \"{}\" ({all} bytes)", start.escape_ascii(), end.escape_ascii())
 }
 
 #[cfg(test)]

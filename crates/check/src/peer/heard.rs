@@ -65,6 +65,19 @@ impl Heard {
             _ => 0,
         }
     }
+
+    /// What it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = match self {
+            Self::Data { bytes, .. } => bytes.len(),
+            Self::Fields { fields, block, .. } => {
+                let field = |(name, value): &Field| size_of::<Field>() + name.len() + value.len();
+                block.len() + fields.iter().map(field).sum::<usize>()
+            }
+            _ => 0,
+        };
+        size_of::<Self>() + text
+    }
 }
 
 /// What a server takes, by its settings.

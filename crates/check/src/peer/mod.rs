@@ -24,6 +24,10 @@ use transcript::{Side, Transcript};
 
 /// A window that no answer fills, and that may be opened further.
 const WIDE: u32 = 1 << 30;
+/// Most that answers and other frames which are waited for together may take in memory.
+const TOGETHER_MAX_BYTES: usize = 64 << 20;
+const TOO_LONG_TOGETHER: &str =
+    "its answers are longer than 64 MiB together; ask for a path with a shorter one";
 /// Settings of a client that takes bodies of any length and no pushes.
 pub(crate) const USUAL: &[(u16, u32)] = &[(ENABLE_PUSH, 0), (INITIAL_WINDOW, WIDE)];
 pub(crate) const TABLE_BYTES: u16 = 1;
@@ -149,7 +153,7 @@ impl Peer {
                 self.transcript.add(Side::Server, "the end of the connection".to_owned());
                 return Ok(Some(Heard::End));
             }
-            if !self.talk.receive_until(deadline).map_err(|_| self.fault("it sends without end"))? {
+            if !self.talk.receive_until(deadline).map_err(|_| self.fault("it sends more than it may"))? {
                 return Ok(None);
             }
         }
@@ -190,14 +194,20 @@ impl Peer {
     pub(crate) fn replies(&mut self, streams: &[u32]) -> Result<Vec<Reply>, Objection> {
         let mut replies: BTreeMap<u32, Reply> =
             streams.iter().map(|stream| (*stream, Reply::default())).collect();
-        let deadline = self.deadline();
+        let (deadline, mut bytes) = (self.deadline(), 0);
         while replies.values().any(|reply| !reply.is_whole) {
             let heard = self.must_hear(deadline, "whole answer")?;
             let of = heard.stream();
             match replies.get_mut(&of) {
                 // What follows an answer is no part of it: a server that wants no more of a request's body resets the stream.
                 Some(reply) if reply.is_whole && matches!(heard, Heard::Reset { .. }) => {}
-                Some(reply) => self.take(heard, of, reply)?,
+                Some(reply) => {
+                    bytes += heard.bytes();
+                    if bytes > TOGETHER_MAX_BYTES {
+                        return Err(Objection::not_applicable(TOO_LONG_TOGETHER));
+                    }
+                    self.take(heard, of, reply)?;
+                }
                 None if of == 0 => self.take(heard, 0, &mut Reply::default())?,
                 None => {}
             }
@@ -253,13 +263,15 @@ impl Peer {
     pub(crate) fn goes_on(&mut self) -> Result<Vec<Heard>, Objection> {
         let opaque: [u8; 8] = rand::random();
         self.send(&[frame::ping(opaque)])?;
-        let (deadline, mut before) = (self.deadline(), Vec::new());
+        let (deadline, mut before, mut bytes) = (self.deadline(), Vec::new(), 0);
         loop {
             match self.must_hear(deadline, "answer to a PING")? {
                 Heard::Ping { ack: true, opaque: theirs } if theirs == opaque => return Ok(before),
                 Heard::End => return Err(self.fault("it ended the connection")),
                 heard => {
                     self.goes_well(&heard)?;
+                    bytes += heard.bytes();
+                    self.demand(bytes <= TOGETHER_MAX_BYTES, "it sends without end, and answers no PING")?;
                     before.push(heard);
                 }
             }

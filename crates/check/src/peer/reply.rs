@@ -2,6 +2,9 @@
 
 use super::heard::{Field, Heard};
 
+/// Most that one answer may take in memory.
+const ANSWER_MAX_BYTES: usize = 16 << 20;
+
 /// The answer on one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
@@ -14,6 +17,8 @@ pub(crate) struct Reply {
     /// Fields of interim answers.
     pub(crate) interim: Vec<Vec<Field>>,
     pub(crate) is_whole: bool,
+    /// What it takes in memory.
+    pub(super) bytes: usize,
 }
 
 impl Reply {
@@ -24,6 +29,10 @@ impl Reply {
     pub(super) fn take(&mut self, heard: Heard) -> Result<(), String> {
         if self.is_whole {
             return Err("more came behind the end of an answer".to_owned());
+        }
+        self.bytes += heard.bytes();
+        if self.bytes > ANSWER_MAX_BYTES {
+            return Err("an answer is longer than 16 MiB".to_owned());
         }
         match heard {
             Heard::Fields { end_stream, fields, .. } => {
@@ -90,6 +99,17 @@ mod tests {
         }
         assert_eq!((reply.status, reply.body.as_slice(), reply.interim.len()), (200, &b"hihi"[..], 1));
         assert!(reply.is_whole && reply.take(data(true)).is_err());
+    }
+
+    #[test]
+    fn an_answer_without_end_is_told() {
+        let mut reply = Reply::default();
+        reply.take(fields("200", false)).unwrap();
+        let more = Heard::Data { stream: 1, end_stream: false, bytes: vec![0; 1 << 20] };
+        assert!((0..15).all(|_| reply.take(more.clone()).is_ok()));
+        assert!((0..2).any(|_| reply.take(more.clone()).is_err()));
+        let mut reply = Reply::default();
+        assert!((0..ANSWER_MAX_BYTES / 50).any(|_| reply.take(fields("103", false)).is_err()));
     }
 
     #[test]

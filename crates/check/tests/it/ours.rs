@@ -137,6 +137,16 @@ fn the_reference_server_keeps_every_rule_of_http2() {
     }
 }
 
+/// A hundred answers of 200 KB on one connection are no answer without end.
+#[test]
+fn answers_may_be_long_together() {
+    let serving = Serving::start(EngineKind::Epoll, None);
+    let target = Target::new(&serving.address.to_string(), "/bytes/200000").expect("target");
+    let one = |id: &str| of_http().chain(of_http2()).find(|rule| rule.id == id).expect("a rule");
+    assert_keeps(&target, &[one("hundred-requests")], &[]);
+    assert_keeps(&target.over_http2(), &[one("h2-requests-many")], &[]);
+}
+
 #[test]
 fn a_server_without_tls_is_told_as_such() {
     let serving = Serving::start(EngineKind::Epoll, None);
