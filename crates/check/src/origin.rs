@@ -164,8 +164,7 @@ pub(crate) fn request(stream: u32, flags: u8, fields: &[(String, String)]) -> Fr
 }
 
 fn fields_of(target: &Target) -> Fields {
-    let scheme = if target.tls.is_some() { "https" } else { "http" };
-    [(":method", "GET"), (":scheme", scheme), (":path", &target.path), (":authority", &target.host)]
+    [(":method", "GET"), (":scheme", target.scheme()), (":path", &target.path), (":authority", &target.host)]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec()
 }

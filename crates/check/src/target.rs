@@ -176,6 +176,16 @@ impl Target {
         })
     }
 
+    /// The scheme over which it is asked. A server need not answer for another (RFC 9110 §7.4).
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The whole URI of the plain request.
+    pub(crate) fn uri(&self) -> String {
+        format!("{}://{}{}", self.scheme(), self.host, self.path)
+    }
+
     /// With these limits on every wait.
     #[must_use]
     pub fn patience(self, patience: Patience) -> Self {
@@ -227,6 +237,17 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_tls::{ClientTerms, Trust};
+
+    #[test]
+    fn a_uri_has_the_scheme_over_which_the_server_is_asked() {
+        let (server_name, trust) = ("localhost".to_owned(), Trust::Anybody);
+        let terms =
+            ClientTerms { server_name, trust, identity: None, resumption: false, ciphers: Vec::new() };
+        let plain = Target::new("127.0.0.1:80", "/a?b=c").unwrap();
+        assert_eq!(plain.uri(), "http://127.0.0.1:80/a?b=c");
+        assert_eq!(plain.secured(Client::new(terms).unwrap()).uri(), "https://127.0.0.1:80/a?b=c");
+    }
 
     #[test]
     fn targets() {

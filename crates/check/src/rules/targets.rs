@@ -101,9 +101,8 @@ fn allow(site: &Site) -> Keeping {
 }
 
 fn absolute_target(site: &Site) -> Keeping {
-    let target = format!("http://{}{}", site.target.host, site.target.path);
     let mut talk = site.open()?;
-    talk.send(&site.request_for("GET", &target, "", ""))?;
+    talk.send(&site.request_for("GET", &site.target.uri(), "", ""))?;
     super::delivery::plain_answer(site, &mut talk)
 }
 
