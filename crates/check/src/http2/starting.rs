@@ -115,6 +115,7 @@ fn preface_apart(origin: &Origin) -> Keeping {
         peer.pause();
     }
     peer.settle()?;
+    peer.widen()?;
     origin.serves(&mut peer, 1)
 }
 
@@ -122,6 +123,7 @@ fn preface_and_request(origin: &Origin) -> Keeping {
     let mut peer = origin.connect()?;
     let all = [PREFACE, settings(USUAL).bytes(), origin.get(1).bytes()].concat();
     peer.send_bytes(&all, "preface, SETTINGS and HEADERS on stream 1 at once")?;
+    peer.widen()?;
     origin.plain(&mut peer, 1)
 }
 

@@ -250,7 +250,9 @@ fn unless_ended(keeping: Keeping) -> Keeping {
 }
 
 fn without_table(origin: &Origin) -> Result<Peer, Objection> {
-    origin.open_with(&[(ENABLE_PUSH, 0), (INITIAL_WINDOW, 1 << 30), (TABLE_BYTES, 0)])
+    let mut peer = origin.open_with(&[(ENABLE_PUSH, 0), (INITIAL_WINDOW, 1 << 30), (TABLE_BYTES, 0)])?;
+    peer.widen()?;
+    Ok(peer)
 }
 
 fn shrink_told(origin: &Origin) -> Keeping {

@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
         |origin| {
             let mut peer = origin.open_with(&[(ENABLE_PUSH, 0)])?;
             peer.send(&[origin.post(1, &[]), window_update(1, 100), data(1, END_STREAM, b"body")])?;
-            peer.reply(1).map(drop)
+            peer.head(1).map(drop)
         },
     ),
     Rule::of_http2(

@@ -69,8 +69,13 @@ impl Peer {
     /// A connection on which both sides have told their settings, and no window limits what the server sends.
     pub(crate) fn open(target: &Target) -> Result<Self, Objection> {
         let mut peer = Self::open_with(target, USUAL)?;
-        peer.send(&[frame::window_update(0, WIDE)])?;
+        peer.widen()?;
         Ok(peer)
+    }
+
+    /// Opens the connection's window so far that no answer fills it.
+    pub(crate) fn widen(&mut self) -> Keeping {
+        self.send(&[frame::window_update(0, WIDE)])
     }
 
     /// A connection whose client takes what these settings say, and no more than 65,535 bytes altogether.
