@@ -7,7 +7,7 @@ use assay_model::tls::TlsFault;
 use crate::objection::{Keeping, Objection, needs_served, shown};
 use crate::peer::block;
 use crate::peer::frame::{END_HEADERS, END_STREAM, Frame, headers};
-use crate::peer::{NOT_SPOKEN, Peer, Reply, Theirs};
+use crate::peer::{NOT_SPOKEN, Peer, Reply, Theirs, USUAL_TABLE};
 use crate::target::Target;
 
 /// Before each look whether it is still there.
@@ -128,6 +128,16 @@ impl Origin {
             }
             _ => Ok(()),
         }
+    }
+
+    /// For rules that need a table of so many bytes, which a server need not keep (RFC 9113 §6.5.2).
+    pub(crate) fn needs_table(&self, bytes: usize) -> Keeping {
+        let keeps = self.theirs.table;
+        if bytes <= keeps.min(USUAL_TABLE) as usize {
+            return Ok(());
+        }
+        let why = format!("it keeps a table of {keeps} bytes, and {bytes} are needed");
+        Err(Objection::not_applicable(why))
     }
 
     /// For rules about what is refused.

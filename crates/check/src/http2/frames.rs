@@ -198,7 +198,8 @@ fn pong(origin: &Origin, ping: Frame) -> Keeping {
 
 fn frames_apart(origin: &Origin) -> Keeping {
     let mut peer = origin.open()?;
-    for byte in origin.get(1).bytes() {
+    let request = origin.get(1);
+    for byte in peer.fitted(&request).bytes() {
         peer.send_bytes(&[*byte], "a byte of HEADERS on stream 1")?;
         peer.pause();
     }

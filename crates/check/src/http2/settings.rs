@@ -55,7 +55,9 @@ pub(super) const RULES: &[Rule] = &[
                 (FRAME_SIZE, (1 << 24) - 1),
                 (LIST_BYTES, u32::MAX),
             ];
-            passes_over(origin, &[settings(&highest)])
+            let mut peer = origin.open()?;
+            peer.tell(&highest)?;
+            origin.serves(&mut peer, 1)
         },
     ),
     Rule::of_http2(

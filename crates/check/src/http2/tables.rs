@@ -28,6 +28,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 7541 §2.3.2",
         "A field may be an index later in the same block.",
         |origin| {
+            origin.needs_table(entry_bytes("x-test", "1"))?;
             let [method, scheme, path, authority] = pseudo(origin, Literal::Remembered)?;
             let again = [indexed(NEWEST), named(Literal::Forgotten, NEWEST, &plain("2"))].concat();
             let field = literal(Literal::Remembered, &plain("x-test"), &plain("1"));
@@ -41,9 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 7541 §6.2",
         "The name of a field that was told may be an index, with another value.",
         |origin| {
-            let mut peer = origin.open()?;
-            peer.send(&[teaching(origin, 1, END_STREAM)])?;
-            origin.plain(&mut peer, 1)?;
+            let mut peer = taught(origin)?;
             let [method, scheme, _, _] = pseudo(origin, Literal::Forgotten)?;
             let path = named(Literal::Forgotten, SECOND, &plain(&origin.target.path));
             let authority = named(Literal::Forgotten, NEWEST, &plain(&origin.target.host));
@@ -74,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §4.3",
         "What trailers have told counts in the table.",
         |origin| {
+            origin.needs_table(entry_bytes("x-trailer", "1"))?;
             let trailer = literal(Literal::Remembered, &plain("x-trailer"), &plain("1"));
             let end = headers(1, END_STREAM | END_HEADERS, &trailer);
             let mut peer = origin.open()?;
@@ -101,14 +101,20 @@ pub(super) const RULES: &[Rule] = &[
         Must,
         "RFC 7541 §6.3",
         "A change of the table's size at the beginning of a block is taken.",
-        |origin| serves(origin, &mut origin.open()?, 1, &[resize(1024), origin.block()].concat()),
+        |origin| {
+            origin.needs_table(1024)?;
+            serves(origin, &mut origin.open()?, 1, &[resize(1024), origin.block()].concat())
+        },
     ),
     Rule::of_http2(
         "h2-hpack-resize-twice",
         Must,
         "RFC 7541 §4.2",
         "Two changes of the table's size at the beginning of a block are taken.",
-        |origin| serves(origin, &mut origin.open()?, 1, &[resize(0), resize(4096), origin.block()].concat()),
+        |origin| {
+            origin.needs_table(4096)?;
+            serves(origin, &mut origin.open()?, 1, &[resize(0), resize(4096), origin.block()].concat())
+        },
     ),
     Rule::of_http2(
         "h2-hpack-resize-empties",
@@ -123,6 +129,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 7541 §4.3",
         "A table that is made smaller forgets what it held, also when it is made larger again.",
         |origin| {
+            origin.needs_table(4096)?;
             let mut peer = taught(origin)?;
             let block = [resize(0), resize(4096), origin.block(), indexed(NEWEST)].concat();
             peer.send(&[headers(3, END_STREAM | END_HEADERS, &block)])?;
@@ -136,9 +143,9 @@ pub(super) const RULES: &[Rule] = &[
         "A table that is made smaller keeps the newest that still fit.",
         |origin| {
             let mut peer = taught(origin)?;
-            let room = (":authority".len() + origin.target.host.len() + 32) as u64;
+            let room = entry_bytes(":authority", &origin.target.host);
             let [method, scheme, path, _] = pseudo(origin, Literal::Forgotten)?;
-            let block = [resize(room), method, scheme, path, indexed(NEWEST)].concat();
+            let block = [resize(room as u64), method, scheme, path, indexed(NEWEST)].concat();
             serves(origin, &mut peer, 3, &block)
         },
     ),
@@ -148,6 +155,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 7541 §4.4",
         "What does not fit into the table pushes out the oldest.",
         |origin| {
+            origin.needs_table(120)?;
             // Each counts for 6 + 1 + 32 bytes: three fit into 120, the first of four is gone.
             let four = ["x-tes1", "x-tes2", "x-tes3", "x-tes4"].map(|name| remembered(name, 1));
             forgets(origin, &resize(120), &four, NEWEST + 3)
@@ -159,6 +167,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 7541 §4.4",
         "A field that is larger than the table empties it.",
         |origin| {
+            origin.needs_table(120)?;
             forgets(origin, &resize(120), &[remembered("x-test", 1), remembered("x-large", 200)], NEWEST)
         },
     ),
@@ -201,8 +210,20 @@ fn teaching(origin: &Origin, stream: u32, flags: u8) -> Frame {
     headers(stream, flags | END_HEADERS, &block_of(origin, Literal::Remembered).unwrap_or_default())
 }
 
+/// What a field counts for in the table (RFC 7541 §4.1).
+fn entry_bytes(name: &str, value: &str) -> usize {
+    name.len() + value.len() + 32
+}
+
+/// For rules about path and authority in the table.
+fn needs_room(origin: &Origin) -> Keeping {
+    let [path, host] = [&origin.target.path, &origin.target.host];
+    origin.needs_table(entry_bytes(":path", path) + entry_bytes(":authority", host))
+}
+
 /// A connection on which path and authority were told, and a request answered.
 fn taught(origin: &Origin) -> Result<Peer, Objection> {
+    needs_room(origin)?;
     let mut peer = origin.open()?;
     peer.send(&[teaching(origin, 1, END_STREAM)])?;
     origin.plain(&mut peer, 1)?;
@@ -211,6 +232,7 @@ fn taught(origin: &Origin) -> Result<Peer, Objection> {
 
 /// Demands that the plain answer comes to a request whose path and authority are what these frames have told.
 fn remembers(origin: &Origin, frames: &[Frame]) -> Keeping {
+    needs_room(origin)?;
     let mut peer = origin.open()?;
     peer.send(frames)?;
     let [method, scheme, _, _] = pseudo(origin, Literal::Forgotten)?;

@@ -39,6 +39,24 @@ impl Frame {
         self
     }
 
+    /// This frame with more before its part of a field block; nothing where it has none.
+    pub(crate) fn with_before_block(&self, more: &[u8]) -> Option<Self> {
+        let head = Head::read(&self.0)?;
+        let before = match head.kind {
+            Kind::Headers => 5 * usize::from(head.has(PRIORITY)) + usize::from(head.has(PADDED)),
+            Kind::Continuation => 0,
+            _ => return None,
+        };
+        let (before, block) = self.0.split_at_checked(HEAD_BYTES + before)?;
+        if block.is_empty() {
+            return None;
+        }
+        let mut bytes = [before, more, block].concat();
+        let len = (bytes.len() - HEAD_BYTES) as u32;
+        bytes[..3].copy_from_slice(&len.to_be_bytes()[1..]);
+        Some(Self(bytes))
+    }
+
     /// It, in words.
     pub(crate) fn in_words(&self) -> String {
         match Head::read(&self.0) {
@@ -211,6 +229,25 @@ pub(crate) fn code(bytes: &[u8]) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_block_may_begin_with_more() {
+        let with_x = |frame: Frame| frame.with_before_block(b"x").map(|frame| frame.in_words());
+        let told = |words: &str| Some(words.to_owned());
+        assert_eq!(with_x(headers(1, END_HEADERS, b"b")), told(r#"HEADERS on stream 1 (END_HEADERS, "xb")"#));
+        let padded = headers(1, PADDED, &padded(2, b"b", 2)).with_reserved_bit();
+        let more = padded.with_before_block(b"x").expect("a block");
+        assert_eq!(more.bytes(), b"\0\0\x05\x01\x08\x80\0\0\x01\x02xb\0\0");
+        let block = [&dependence(0, 1)[..], b"b"].concat();
+        assert_eq!(
+            with_x(headers(1, PRIORITY, &block)),
+            told(r#"HEADERS on stream 1 (PRIORITY, "\x00\x00\x00\x00\x01xb")"#)
+        );
+        assert_eq!(with_x(headers(1, 0, b"")), None);
+        assert_eq!(with_x(continuation(1, 0, b"b")), told(r#"CONTINUATION on stream 1 ("xb")"#));
+        assert_eq!(with_x(headers(1, PRIORITY, b"cut")), None);
+        assert_eq!(with_x(data(1, 0, b"b")), None);
+    }
 
     #[test]
     fn frames_are_told_in_words() {

@@ -5,6 +5,7 @@ use assay_h2::frame::{FRAME_BYTES, Head, Kind, MAX_31};
 use assay_h2::hpack::Decoder;
 
 use super::frame::{ACK, END_HEADERS, END_STREAM, PADDED, PRIORITY, code, number};
+use super::{FRAME_SIZE, TABLE_BYTES};
 
 /// More than any list of fields of an answer.
 const LIST_BYTES: usize = 1 << 20;
@@ -99,6 +100,8 @@ pub(crate) struct Theirs {
 #[derive(Debug)]
 pub(crate) struct Reader {
     decoder: Decoder,
+    /// Bytes of a frame that the server may send.
+    frame_bytes: usize,
     theirs: Theirs,
     assembly: Option<Assembly>,
 }
@@ -115,7 +118,19 @@ impl Reader {
     pub(crate) fn new(table_bytes: u32) -> Self {
         let theirs =
             Theirs { streams: None, window: 65_535, table: 4096, frame: FRAME_BYTES as u32, list: u32::MAX };
-        Self { decoder: Decoder::new(table_bytes as usize), theirs, assembly: None }
+        let decoder = Decoder::new(table_bytes as usize);
+        Self { decoder, frame_bytes: FRAME_BYTES, theirs, assembly: None }
+    }
+
+    /// Lets the server do what these settings of ours allow.
+    pub(crate) fn allow(&mut self, settings: &[(u16, u32)]) {
+        for &(id, value) in settings {
+            match id {
+                TABLE_BYTES => self.decoder.allow(value as usize),
+                FRAME_SIZE => self.frame_bytes = value as usize,
+                _ => {}
+            }
+        }
     }
 
     /// What the server takes, as far as it has said so.
@@ -125,7 +140,7 @@ impl Reader {
 
     /// What is wrong with a frame before its payload has come.
     pub(crate) fn check(&self, head: &Head) -> Result<(), String> {
-        if head.len > FRAME_BYTES {
+        if head.len > self.frame_bytes {
             return Err(format!("a frame of {} bytes, longer than SETTINGS_MAX_FRAME_SIZE", head.len));
         }
         match &self.assembly {
@@ -291,6 +306,16 @@ mod tests {
         ] {
             assert!(read(&mut Reader::new(4096), &wrong).is_err(), "{}", wrong.in_words());
         }
+    }
+
+    #[test]
+    fn settings_of_ours_allow_long_frames_and_a_large_table() {
+        let long = frame::data(1, 0, &[0; FRAME_BYTES + 1]);
+        let larger = frame::headers(1, END_HEADERS, &[0x3f, 0xe2, 0x1f, 0x88]);
+        let mut reader = Reader::new(4096);
+        assert!(read(&mut reader, &long).is_err() && read(&mut reader, &larger).is_err());
+        reader.allow(&[(FRAME_SIZE, FRAME_BYTES as u32 + 1), (TABLE_BYTES, 4097)]);
+        assert!(read(&mut reader, &long).is_ok() && read(&mut reader, &larger).is_ok());
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod reply;
 mod transcript;
 mod verdicts;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,8 @@ const TOO_LONG_TOGETHER: &str =
     "its answers are longer than 64 MiB together; ask for a path with a shorter one";
 /// Settings of a client that takes bodies of any length and no pushes.
 pub(crate) const USUAL: &[(u16, u32)] = &[(ENABLE_PUSH, 0), (INITIAL_WINDOW, WIDE)];
+/// Bytes of the table on either side until it is told otherwise (RFC 9113 §6.5.2).
+pub(crate) const USUAL_TABLE: u32 = 4096;
 pub(crate) const TABLE_BYTES: u16 = 1;
 pub(crate) const ENABLE_PUSH: u16 = 2;
 pub(crate) const INITIAL_WINDOW: u16 = 4;
@@ -46,6 +49,8 @@ pub(crate) struct Peer {
     acknowledged: usize,
     /// Streams that it has ended.
     ended: BTreeSet<u32>,
+    /// The change of the table's size with which our next field block has to begin.
+    table_change: Option<Vec<u8>>,
 }
 
 impl Peer {
@@ -62,8 +67,14 @@ impl Peer {
                 return Err(Objection::Broken(format!("{NOT_SPOKEN}: over TLS it chose {chosen} (ALPN)")));
             }
         }
-        let transcript = Transcript::default();
-        Ok(Self { talk, reader: Reader::new(4096), transcript, acknowledged: 0, ended: BTreeSet::new() })
+        Ok(Self {
+            talk,
+            reader: Reader::new(USUAL_TABLE),
+            transcript: Transcript::default(),
+            acknowledged: 0,
+            ended: BTreeSet::new(),
+            table_change: None,
+        })
     }
 
     /// A connection on which both sides have told their settings, and no window limits what the server sends.
@@ -82,7 +93,8 @@ impl Peer {
     pub(crate) fn open_with(target: &Target, settings: &[(u16, u32)]) -> Result<Self, Objection> {
         let mut peer = Self::connect(target)?;
         let table = settings.iter().rev().find(|(id, _)| *id == TABLE_BYTES);
-        peer.reader = Reader::new(table.map_or(4096, |(_, bytes)| *bytes));
+        peer.reader = Reader::new(table.map_or(USUAL_TABLE, |(_, bytes)| USUAL_TABLE.min(*bytes)));
+        peer.reader.allow(settings);
         peer.send_preface()?;
         peer.send(&[frame::settings(settings)])?;
         peer.settle()?;
@@ -95,7 +107,7 @@ impl Peer {
         loop {
             match self.hear(deadline)? {
                 None => return Err(self.fault(&format!("{NOT_SPOKEN}: it sends no SETTINGS"))),
-                Some(Heard::Settings { ack: false }) => return self.send(&[frame::settings_ack()]),
+                Some(Heard::Settings { ack: false }) => return self.acknowledge(),
                 Some(Heard::End) => {
                     return Err(
                         self.fault(&format!("{NOT_SPOKEN}: it ended the connection without SETTINGS"))
@@ -106,16 +118,42 @@ impl Peer {
         }
     }
 
+    /// Acknowledges the other side's settings. Where its table is smaller than it was until then, our next field block has to say
+    /// so at its beginning (RFC 9113 §4.3.1).
+    fn acknowledge(&mut self) -> Keeping {
+        self.send(&[frame::settings_ack()])?;
+        let table = self.theirs().table;
+        self.table_change = (table < USUAL_TABLE).then(|| block::resize(table.into()));
+        Ok(())
+    }
+
+    /// Tells other settings: what they allow, the server may do from now on.
+    pub(crate) fn tell(&mut self, settings: &[(u16, u32)]) -> Keeping {
+        self.reader.allow(settings);
+        self.send(&[frame::settings(settings)])
+    }
+
     pub(crate) fn send_preface(&mut self) -> Keeping {
         self.send_bytes(PREFACE, "the preface")
     }
 
     pub(crate) fn send(&mut self, frames: &[Frame]) -> Keeping {
+        let mut bytes = Vec::new();
         for frame in frames {
+            let frame = self.fitted(frame);
             self.transcript.add(Side::Client, frame.in_words());
+            bytes.extend_from_slice(frame.bytes());
         }
-        let bytes: Vec<&[u8]> = frames.iter().map(Frame::bytes).collect();
-        self.write(&bytes.concat())
+        self.write(&bytes)
+    }
+
+    /// The frame as it is to be sent: the first that has some of a field block begins with what that has to begin with.
+    pub(crate) fn fitted<'f>(&mut self, frame: &'f Frame) -> Cow<'f, Frame> {
+        let changed = self.table_change.as_ref().and_then(|change| frame.with_before_block(change));
+        changed.map_or(Cow::Borrowed(frame), |frame| {
+            self.table_change = None;
+            Cow::Owned(frame)
+        })
     }
 
     /// Sends what may be no frame.

@@ -1,16 +1,17 @@
 //! Every rule of HTTP/2 can be broken: for each there is a server that breaks it and is right in all else; ours keeps them.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_check::{Pace, Patience, Rule, Target, ask, of_http2};
+use assay_check::{Pace, Patience, Rule, Target, Tempo, ask, of_http2};
 use assay_model::conformance::{Conformance, Finding, Ruling};
 
 use crate::ours::credulous;
-use crate::strict::{AT_EXPECTATION, Strict};
+use crate::strict::{AT_EXPECTATION, Manner, Strict};
 
 /// Short, because servers that never answer are among them.
 const PATIENCE: Patience = Patience {
@@ -120,6 +121,52 @@ fn evidence_tells_frame_by_frame_what_was_sent_and_what_came() {
     ] {
         assert!(evidence.contains(words), "{evidence}");
     }
+}
+
+/// Rules that apply to no server without a table.
+const NEED_A_TABLE: [&str; 13] = [
+    "h2-head-bomb",
+    "h2-hpack-evicts-all",
+    "h2-hpack-evicts-oldest",
+    "h2-hpack-remembers",
+    "h2-hpack-remembers-in-block",
+    "h2-hpack-remembers-names",
+    "h2-hpack-remembers-refused",
+    "h2-hpack-remembers-reset",
+    "h2-hpack-remembers-trailers",
+    "h2-hpack-resize",
+    "h2-hpack-resize-evicts",
+    "h2-hpack-resize-keeps",
+    "h2-hpack-resize-twice",
+];
+
+/// Every rule but those that take a server long, which have nothing to do with a manner.
+fn is_quick(rule: &&'static Rule) -> bool {
+    rule.tempo == Tempo::Together || rule.id == "h2-head-bomb"
+}
+
+/// Demands that a server of this manner keeps all that applies to it, and that no other rules do not apply.
+fn assert_keeps(manner: Manner, not_applicable: &[&str]) {
+    let server = Strict::right(manner);
+    let rules: Vec<&'static Rule> = of_http2().filter(is_quick).collect();
+    let conformance = asked(&target(&server).patience(LONG), &rules);
+    let broken: Vec<&Finding> = conformance.broken().collect();
+    assert!(broken.is_empty(), "{manner:?}: {broken:#?}");
+    let others = conformance.findings.iter().filter(|found| found.ruling == Ruling::NotApplicable);
+    let others: BTreeSet<&str> = others.map(|found| found.rule.as_str()).collect();
+    let expected: BTreeSet<&str> = not_applicable.iter().copied().collect();
+    assert_eq!(others, expected, "{manner:?}");
+}
+
+/// It refuses whatever tells it to keep more, and the first block if that does not say how little it is (RFC 9113 §4.3.1).
+#[test]
+fn a_server_may_keep_no_table() {
+    assert_keeps(Manner::WithoutTable, &NEED_A_TABLE);
+}
+
+#[test]
+fn a_server_may_use_what_settings_allow() {
+    assert_keeps(Manner::Lavish, &[]);
 }
 
 /// A server that takes any name refuses it there as it refuses everything.

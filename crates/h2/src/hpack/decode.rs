@@ -6,6 +6,10 @@ use super::{HpackError, huffman, integer};
 /// What a field counts for beside its name and value (RFC 9113 §6.5.2).
 const FIELD_BYTES: usize = 32;
 
+/// The most that is kept of a table, however large the peer may make it: a name that is repeated by its index costs a byte there,
+/// and its whole length here. No peer fills it with fields of its own.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// The decoder of one direction of a connection: every block must pass through it, in order, even one that is refused.
 #[derive(Debug)]
 pub struct Decoder {
@@ -20,6 +24,11 @@ impl Decoder {
     /// A decoder whose table is `limit` bytes large at most.
     pub fn new(limit: usize) -> Self {
         Self { table: Table::new(limit), limit, name: Vec::new(), value: Vec::new() }
+    }
+
+    /// Lets the peer make its table as large as `limit` from now on, as a later SETTINGS says.
+    pub fn allow(&mut self, limit: usize) {
+        self.limit = limit;
     }
 
     /// A number that changes with the table: equal blocks mean equal fields while it stays the same.
@@ -64,7 +73,7 @@ impl Decoder {
         if has_begun || max > self.limit {
             return Err(HpackError::SizeUpdate);
         }
-        self.table.resize(max);
+        self.table.resize(max.min(KEPT_BYTES));
         Ok(&block[used..])
     }
 

@@ -126,6 +126,23 @@ fn a_field_larger_than_the_table_empties_it() {
 }
 
 #[test]
+fn a_table_grows_when_it_may_and_is_not_kept_without_measure() {
+    let (mut decoder, mut resize) = (Decoder::new(4096), Vec::new());
+    integer::write(4 << 20, 5, 0x20, &mut resize);
+    assert_eq!(decoded(&mut decoder, &resize), Err(HpackError::SizeUpdate));
+    decoder.allow(u32::MAX as usize);
+    assert_eq!(decoded(&mut decoder, &resize), Ok(vec![]));
+    let mut block = vec![0x40];
+    integer::write(600_000, 7, 0, &mut block);
+    block.extend(vec![b'n'; 600_000]);
+    block.push(0);
+    assert_eq!(decoder.decode(&block, 0, |_, _| ()), Ok(600_032));
+    let repeated = [[0x40 | 62, 0], [0x40 | 62, 0]].concat();
+    assert_eq!(decoder.decode(&repeated, 0, |_, _| ()), Ok(2 * 600_032));
+    assert_eq!(decoded(&mut decoder, &[0x80 | 63]), Err(HpackError::Index), "one of three is kept");
+}
+
+#[test]
 fn a_changed_size_is_told_before_the_next_field() {
     let (mut encoder, mut decoder, mut block) = (Encoder::default(), Decoder::new(4096), Vec::new());
     encoder.limit(64);

@@ -43,6 +43,8 @@ impl Connection {
     pub(super) fn decode(&mut self, block: &[u8]) -> Result<Option<(Vec<Field>, bool)>, End> {
         self.check_representations(block)?;
         let resizes = block.first().is_some_and(|first| first & 0xe0 == 0x20);
+        let is_untold = std::mem::take(&mut self.awaits_change) && !resizes;
+        self.wrong(is_untold, &[], CompressionError)?;
         self.right(resizes, "h2-hpack-resize")?;
         self.right(resizes && block.get(1).is_some_and(|next| next & 0xe0 == 0x20), "h2-hpack-resize-twice")?;
         if self.breaks("h2-hpack-remembers") || (resizes && self.breaks("h2-hpack-resize-keeps")) {

@@ -9,8 +9,8 @@ use assay_h2::frame::{FRAME_BYTES, HEAD_BYTES, Head, Kind, PREFACE, flag};
 use assay_h2::frame::{write_go_away, write_head, write_ping, write_reset};
 use assay_h2::hpack::Decoder;
 
-use super::Shared;
 use super::streams::{Closed, Stream};
+use super::{Manner, Shared};
 
 /// Streams at once that it takes.
 const STREAMS: u32 = 100;
@@ -42,6 +42,11 @@ pub(super) struct Connection {
     pub(super) initial_window: i64,
     /// The table that the client keeps, and whether its reduction is still to be told.
     pub(super) shrink: bool,
+    /// What the client keeps of a table, and takes of a frame.
+    pub(super) their_table: u32,
+    pub(super) their_frame: usize,
+    /// Whether the next field block has to tell a smaller table of ours (RFC 9113 §4.3.1).
+    pub(super) awaits_change: bool,
     pub(super) answers: usize,
     /// Frames that have come, by their kind.
     counts: BTreeMap<u8, usize>,
@@ -71,6 +76,9 @@ impl Connection {
             window: 65_535,
             initial_window: 65_535,
             shrink: false,
+            their_table: 4096,
+            their_frame: FRAME_BYTES,
+            awaits_change: false,
             answers: 0,
             counts: BTreeMap::new(),
             acknowledged: false,
@@ -145,9 +153,21 @@ impl Connection {
         if self.breaks("h2-settings-first") {
             assay_h2::frame::write_window_update(0, 1, &mut self.out);
         }
-        write_head(Kind::Settings, 0, 0, 6, &mut self.out);
-        self.out.extend_from_slice(&[0, 3]);
-        self.out.extend_from_slice(&STREAMS.to_be_bytes());
+        let mut settings = [&[0, 3][..], &STREAMS.to_be_bytes()].concat();
+        if self.shared.manner == Manner::WithoutTable {
+            settings.extend_from_slice(&[0, 1, 0, 0, 0, 0]);
+        }
+        write_head(Kind::Settings, 0, 0, settings.len(), &mut self.out);
+        self.out.extend_from_slice(&settings);
+    }
+
+    /// Our settings hold from now on.
+    fn take_acknowledgement(&mut self) {
+        let is_first = !std::mem::replace(&mut self.acknowledged, true);
+        if is_first && self.shared.manner == Manner::WithoutTable {
+            self.decoder = Decoder::new(0);
+            self.awaits_change = true;
+        }
     }
 
     fn check_length(&self, head: &Head) -> Taken {
@@ -253,7 +273,7 @@ impl Connection {
 
     fn take_settings(&mut self, head: &Head, payload: &[u8], count: usize) -> Taken {
         if head.has(flag::ACK) {
-            self.acknowledged = true;
+            self.take_acknowledgement();
             if self.breaks("h2-settings-ack-unanswered") {
                 write_head(Kind::Settings, flag::ACK, 0, 0, &mut self.out);
             }
@@ -291,7 +311,10 @@ impl Connection {
         }
         for (id, value) in all {
             match id {
-                1 => self.shrink |= value < 4096,
+                1 => {
+                    self.shrink |= value < 4096;
+                    self.their_table = value;
+                }
                 2 => drop(self.wrong(value > 1, &["h2-settings-push"], ProtocolError)?),
                 4 => {
                     let rules = ["h2-settings-window", "h2-settings-second-wrong"];
@@ -302,6 +325,7 @@ impl Connection {
                 5 => {
                     self.wrong(value < 16_384, &["h2-settings-frame-size-low"], ProtocolError)?;
                     self.wrong(value >= 1 << 24, &["h2-settings-frame-size-high"], ProtocolError)?;
+                    self.their_frame = value as usize;
                 }
                 _ => {}
             }

@@ -24,10 +24,22 @@ pub(crate) struct Strict {
     _listening: Listening,
 }
 
+/// What a server that is right makes of what the standard leaves to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// What most do.
+    Usual,
+    /// Keeps no table of what its clients tell (SETTINGS_HEADER_TABLE_SIZE 0).
+    WithoutTable,
+    /// Uses all that its clients allow: a large table, and long frames.
+    Lavish,
+}
+
 /// What its connections share.
 struct Shared {
     /// The rule that it breaks.
     fault: &'static str,
+    manner: Manner,
     life: Arc<Life>,
     requests: AtomicUsize,
     /// Requests that are still to come, and answers that wait for a window.
@@ -37,9 +49,18 @@ struct Shared {
 impl Strict {
     /// A server that breaks the rule of this name; none where there is no such rule.
     pub(crate) fn start(fault: &'static str) -> Self {
+        Self::serving(fault, Manner::Usual)
+    }
+
+    /// A server that breaks no rule.
+    pub(crate) fn right(manner: Manner) -> Self {
+        Self::serving("none", manner)
+    }
+
+    fn serving(fault: &'static str, manner: Manner) -> Self {
         let life = Arc::<Life>::default();
         let (requests, waiting) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { fault, life: Arc::clone(&life), requests, waiting });
+        let shared = Arc::new(Shared { fault, manner, life: Arc::clone(&life), requests, waiting });
         let listening = Listening::start(&life, Manners::AllAtOnce, move |stream| serve(&stream, &shared));
         Self { address: listening.address, _listening: listening }
     }

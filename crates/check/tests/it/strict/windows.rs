@@ -3,6 +3,7 @@
 use assay_h2::Code::*;
 use assay_h2::frame::{FRAME_BYTES, Head, Kind, flag, write_head, write_window_update};
 
+use super::Manner;
 use super::connection::{Connection, Taken};
 use super::streams::Closed;
 
@@ -92,7 +93,8 @@ impl Connection {
             (_, window) => window,
         };
         let connection = if fault == "h2-window-of-connection" { MAX } else { self.window };
-        let n = allowed.min(connection).clamp(0, FRAME_BYTES as i64) as usize;
+        let longest = if self.shared.manner == Manner::Lavish { self.their_frame } else { FRAME_BYTES };
+        let n = allowed.min(connection).clamp(0, longest as i64) as usize;
         let n = n.min(answer.len());
         if n == 0 {
             return false;
