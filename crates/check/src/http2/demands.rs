@@ -2,8 +2,9 @@
 
 use assay_h2::Code;
 
-use crate::objection::Keeping;
+use crate::objection::{Keeping, Objection};
 use crate::origin::{Fields, Origin, request};
+use crate::peer::EARLY;
 use crate::peer::frame::{END_STREAM, Frame};
 
 /// A stream above all that rules use.
@@ -23,12 +24,36 @@ pub(super) fn resets(origin: &Origin, frames: &[Frame], codes: &[Code]) -> Keepi
     peer.resets(1, codes)
 }
 
+/// Demands that stream 1, whose request is still to come, is reset with one of these codes, or that the connection ends. Who has
+/// answered before may overlook what comes then (RFC 9113 §8.1).
+pub(super) fn resets_while_open(origin: &Origin, frames: &[Frame], codes: &[Code]) -> Keeping {
+    let mut peer = origin.open()?;
+    peer.send(frames)?;
+    peer.resets_while_open(1, codes)
+}
+
 /// Demands that the request is not served.
 pub(super) fn refuses(origin: &Origin, frames: &[Frame]) -> Keeping {
     origin.needs_served()?;
     let mut peer = origin.open()?;
     peer.send(frames)?;
     peer.refuses(1)
+}
+
+/// Demands that a request is not served whose head is right and whose rest is malformed. A server that answers the head, for which
+/// no rest need come, has not looked at that (RFC 9113 §8.1).
+pub(super) fn refuses_rest(origin: &Origin, head: &Frame, rest: &[Frame]) -> Keeping {
+    let refused = refuses(origin, &[std::slice::from_ref(head), rest].concat());
+    match refused {
+        Err(Objection::Broken(_)) if answers_head(origin, head)? => Err(Objection::not_applicable(EARLY)),
+        other => other,
+    }
+}
+
+fn answers_head(origin: &Origin, head: &Frame) -> Result<bool, Objection> {
+    let mut peer = origin.open()?;
+    peer.send(std::slice::from_ref(head))?;
+    Ok(peer.head(1).is_ok())
 }
 
 /// Demands that the plain request, changed so, is not served.

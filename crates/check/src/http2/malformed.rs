@@ -2,7 +2,7 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::demands::{refuses, refuses_field, refuses_when};
+use super::demands::{refuses, refuses_field, refuses_rest, refuses_when};
 use super::messages::OF_CONNECTION;
 use crate::objection::Keeping;
 use crate::origin::{Fields, Origin, request};
@@ -287,7 +287,8 @@ pub(super) const RULES: &[Rule] = &[
         "A `content-length` that is no number makes a request malformed.",
         |origin| {
             each(["+4", "-4", "0x4", "4.0", "four", ""], |length| {
-                refuses_body(origin, length, &[data(1, END_STREAM, b"test")])
+                let head = origin.post(1, &[("content-length", length)]);
+                refuses(origin, &[head, data(1, END_STREAM, b"test")])
             })
         },
     ),
@@ -308,7 +309,7 @@ pub(super) const RULES: &[Rule] = &[
         "HEADERS inside a request that do not end it make it malformed.",
         |origin| {
             let more = headers(1, END_HEADERS, &block::fields(&[("x-test".to_owned(), "ok".to_owned())]));
-            refuses(origin, &[origin.post(1, &[]), more, data(1, END_STREAM, b"test")])
+            refuses_rest(origin, &origin.post(1, &[]), &[more, data(1, END_STREAM, b"test")])
         },
     ),
     Rule::of_http2(
@@ -339,12 +340,12 @@ fn twice(origin: &Origin, at: usize) -> Keeping {
 
 /// Demands that a POST of this length with this body is not served.
 fn refuses_body(origin: &Origin, length: &str, body: &[Frame]) -> Keeping {
-    refuses(origin, &[&[origin.post(1, &[("content-length", length)])][..], body].concat())
+    refuses_rest(origin, &origin.post(1, &[("content-length", length)]), body)
 }
 
 /// Demands that a POST with this trailer is not served.
 fn refuses_trailers(origin: &Origin, name: &str, value: &str) -> Keeping {
     let trailers = block::fields(&[(name.to_owned(), value.to_owned())]);
     let end = headers(1, END_STREAM | END_HEADERS, &trailers);
-    refuses(origin, &[origin.post(1, &[]), data(1, 0, b"test"), end])
+    refuses_rest(origin, &origin.post(1, &[]), &[data(1, 0, b"test"), end])
 }

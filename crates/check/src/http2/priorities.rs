@@ -4,7 +4,7 @@ use assay_h2::Code::{FrameSizeError, ProtocolError};
 use assay_h2::frame::Kind;
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::demands::{ends, resets, serves};
+use super::demands::{ends, resets, resets_while_open, serves};
 use crate::objection::Keeping;
 use crate::origin::Origin;
 use crate::peer::frame::{
@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         Should,
         "RFC 7540 §5.3.1",
         "PRIORITY that makes a stream depend on itself resets it (PROTOCOL_ERROR).",
-        |origin| resets(origin, &[origin.post(1, &[]), priority(1, 1, 15)], &[ProtocolError]),
+        |origin| resets_while_open(origin, &[origin.post(1, &[]), priority(1, 1, 15)], &[ProtocolError]),
     ),
     Rule::of_http2(
         "h2-headers-priority-of-itself",
@@ -117,5 +117,6 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn priority_of(origin: &Origin, payload: &[u8]) -> Keeping {
-    resets(origin, &[origin.post(1, &[]), Frame::new(Kind::Priority, 0, 1, payload)], &[FrameSizeError])
+    let frames = [origin.post(1, &[]), Frame::new(Kind::Priority, 0, 1, payload)];
+    resets_while_open(origin, &frames, &[FrameSizeError])
 }

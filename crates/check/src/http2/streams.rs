@@ -4,7 +4,7 @@ use assay_h2::Code::{self, ProtocolError, RefusedStream, StreamClosed};
 use assay_h2::frame::MAX_31;
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::demands::{ends, passes_over, resets, serves};
+use super::demands::{ends, passes_over, resets, resets_while_open, serves};
 use crate::objection::{Keeping, Objection};
 use crate::origin::Origin;
 use crate::peer::frame::{
@@ -139,7 +139,7 @@ pub(super) const RULES: &[Rule] = &[
         "DATA on a stream that the client has reset is objected to (STREAM_CLOSED).",
         |origin| {
             let frames = [origin.post(1, &[]), reset(1, Code::Cancel), data(1, END_STREAM, b"more")];
-            resets(origin, &frames, &[StreamClosed])
+            resets_while_open(origin, &frames, &[StreamClosed])
         },
     ),
     Rule::of_http2(
@@ -148,7 +148,8 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §5.1.1",
         "HEADERS on a stream that the client has reset are no new request (STREAM_CLOSED or PROTOCOL_ERROR).",
         |origin| {
-            resets(origin, &[origin.post(1, &[]), reset(1, Code::Cancel), origin.get(1)], &[StreamClosed])
+            let frames = [origin.post(1, &[]), reset(1, Code::Cancel), origin.get(1)];
+            resets_while_open(origin, &frames, &[StreamClosed])
         },
     ),
     Rule::of_http2(

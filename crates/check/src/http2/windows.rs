@@ -4,7 +4,7 @@ use assay_h2::Code::{FlowControlError, FrameSizeError, ProtocolError};
 use assay_h2::frame::{FRAME_BYTES, Kind, MAX_31};
 use assay_model::conformance::Severity::Must;
 
-use super::demands::{answers, ends, passes_over};
+use super::demands::{answers, ends, passes_over, resets_while_open};
 use crate::objection::{Keeping, Objection};
 use crate::origin::Origin;
 use crate::peer::frame::{END_STREAM, Frame, PADDED, data, padded, settings, window_update};
@@ -75,9 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         Must,
         "RFC 9113 §6.9",
         "A WINDOW_UPDATE of a stream by nothing resets it (PROTOCOL_ERROR).",
-        |origin| {
-            super::demands::resets(origin, &[origin.post(1, &[]), window_update(1, 0)], &[ProtocolError])
-        },
+        |origin| resets_while_open(origin, &[origin.post(1, &[]), window_update(1, 0)], &[ProtocolError]),
     ),
     Rule::of_http2(
         "h2-window-short",

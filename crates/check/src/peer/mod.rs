@@ -37,6 +37,8 @@ pub(crate) const TABLE_BYTES: u16 = 1;
 pub(crate) const ENABLE_PUSH: u16 = 2;
 pub(crate) const INITIAL_WINDOW: u16 = 4;
 pub(crate) const FRAME_SIZE: u16 = 5;
+/// What is said of a server where a rule is about what comes behind the head of a request.
+pub(crate) const EARLY: &str = "it answers before the whole request has come";
 /// What an objection says of a server that does not know the protocol.
 pub(crate) const NOT_SPOKEN: &str = "it does not speak HTTP/2";
 

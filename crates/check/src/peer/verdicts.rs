@@ -2,7 +2,7 @@
 
 use assay_h2::Code;
 
-use super::{Heard, Peer, Reply};
+use super::{EARLY, Heard, Peer, Reply};
 use crate::objection::{Keeping, Objection};
 
 impl Peer {
@@ -20,9 +20,7 @@ impl Peer {
     pub(crate) fn resets_while_open(&mut self, stream: u32, codes: &[Code]) -> Keeping {
         let objected = self.objects(Some(stream), codes);
         match objected {
-            Err(_) if self.ended.contains(&stream) => {
-                Err(Objection::not_applicable("it answers before the whole request has come"))
-            }
+            Err(_) if self.ended.contains(&stream) => Err(Objection::not_applicable(EARLY)),
             other => other,
         }
     }

@@ -140,6 +140,22 @@ const NEED_A_TABLE: [&str; 13] = [
     "h2-hpack-resize-twice",
 ];
 
+/// Rules about what follows the head of a request, which do not apply to a server that has answered that.
+const BEHIND_THE_HEAD: [&str; 12] = [
+    "h2-length-before-trailers",
+    "h2-length-of-parts",
+    "h2-length-too-long",
+    "h2-length-too-short",
+    "h2-pseudo-in-trailers",
+    "h2-reset-data",
+    "h2-reset-headers",
+    "h2-second-headers",
+    "h2-trailers-connection",
+    "h2-trailers-uppercase",
+    "h2-window-overflow-by-settings",
+    "h2-window-overflow-on-stream",
+];
+
 /// Every rule but those that take a server long, which have nothing to do with a manner.
 fn is_quick(rule: &&'static Rule) -> bool {
     rule.tempo == Tempo::Together || rule.id == "h2-head-bomb"
@@ -167,6 +183,11 @@ fn a_server_may_keep_no_table() {
 #[test]
 fn a_server_may_use_what_settings_allow() {
     assert_keeps(Manner::Lavish, &[]);
+}
+
+#[test]
+fn a_server_may_answer_before_the_body_has_come() {
+    assert_keeps(Manner::Early, &BEHIND_THE_HEAD);
 }
 
 /// A server that takes any name refuses it there as it refuses everything.

@@ -63,7 +63,6 @@ const NGINX: Other = Other {
         "h2-idle-reset",
         "h2-idle-window",
         "h2-closed-data",
-        "h2-reset-data",
         "h2-trailers",
         "h2-trailers-alone",
         "h2-host-same",

@@ -33,6 +33,8 @@ pub(crate) enum Manner {
     WithoutTable,
     /// Uses all that its clients allow: a large table, and long frames.
     Lavish,
+    /// Answers a request by its head, and wants nothing of the body (RFC 9113 §8.1).
+    Early,
 }
 
 /// What its connections share.

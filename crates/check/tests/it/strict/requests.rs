@@ -3,6 +3,7 @@
 use assay_h2::Code::*;
 use assay_h2::hpack::Decoder;
 
+use super::Manner;
 use super::blocks::Field;
 use super::connection::{Block, Connection, End, Taken};
 
@@ -54,6 +55,9 @@ impl Connection {
             return Ok(());
         }
         if !block.end_stream {
+            if self.shared.manner == Manner::Early {
+                self.answer(id, status, true);
+            }
             return Ok(());
         }
         if asked.method == b"HEAD" {

@@ -95,7 +95,9 @@ impl Connection {
         {
             return self.reset(id, ProtocolError);
         }
-        self.answer(id, status, true);
+        if self.streams.get(&id).is_some_and(|stream| stream.answer.is_none()) {
+            self.answer(id, status, true);
+        }
         Ok(())
     }
 
@@ -196,6 +198,10 @@ impl Connection {
             return self.take_trailers(block);
         }
         let is_known = self.streams.contains_key(&id) || self.closed.contains_key(&id);
+        if self.closed.get(&id) == Some(&Closed::ByUs) {
+            // What it tells counts in the table all the same (RFC 9113 §4.3).
+            return self.decode(&block.bytes).map(drop);
+        }
         if is_known {
             let rules = ["h2-closed-headers", "h2-reset-headers", "", "h2-half-closed-headers"];
             return self.late(id, rules).map(drop);

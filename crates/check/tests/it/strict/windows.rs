@@ -1,7 +1,7 @@
 //! Flow control, both ways.
 
 use assay_h2::Code::*;
-use assay_h2::frame::{FRAME_BYTES, Head, Kind, flag, write_head, write_window_update};
+use assay_h2::frame::{FRAME_BYTES, Head, Kind, flag, write_head, write_reset, write_window_update};
 
 use super::Manner;
 use super::connection::{Connection, Taken};
@@ -99,12 +99,15 @@ impl Connection {
         if n == 0 {
             return false;
         }
-        let is_last = n == answer.len();
+        let (is_last, is_early) = (n == answer.len(), stream.is_open);
         write_head(Kind::Data, if is_last { flag::END_STREAM } else { 0 }, id, n, &mut self.out);
         self.out.extend(answer.drain(..n));
         stream.window -= n as i64;
         self.window -= n as i64;
-        if is_last {
+        if is_last && is_early {
+            write_reset(id, NoError.number(), &mut self.out);
+            self.close(id, Closed::ByUs);
+        } else if is_last {
             self.close(id, Closed::Answered);
         }
         !is_last
