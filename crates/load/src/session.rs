@@ -164,7 +164,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     }
 
     /// Lets the slot's connection be used unless something has to be answered first; says whether it can be.
-    pub(crate) fn agreed(&mut self, index: u32) -> bool {
+    fn agreed(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         if slot.line.is_greeting() {
             return false;

@@ -275,10 +275,14 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
             self.session.skipped(index);
         }
         let view = self.engine.receive(conn);
-        let (used, fate) = self.session.received(index, view, now);
+        let (used, mut fate) = self.session.received(index, view, now);
         self.engine.consume(conn, used);
-        if fate == Fate::Keep && self.is_greeting(index) && self.session.agreed(index) {
+        if fate == Fate::Keep
+            && self.is_greeting(index)
+            && let Some(then) = self.session.greeted(index, now)
+        {
             self.dialler.finish();
+            fate = then;
         }
         if !matches!(fate, Fate::Abort | Fate::Decline) && self.session.has_unsent(index) {
             self.flush(conn, index);

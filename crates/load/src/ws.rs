@@ -6,6 +6,8 @@
 mod channel;
 mod message;
 mod opening;
+#[cfg(test)]
+mod tests;
 
 use assay_model::load::ErrorClass;
 use assay_model::template::Numbers;

@@ -49,6 +49,12 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     /// Nothing more can be told before other bytes come.
     #[inline]
     fn rest(&mut self, index: u32, now: Nanos) -> Fate {
+        let slot = &self.slots[index as usize];
+        if slot.state == State::Greeting && slot.line.is_closing() {
+            // It was ended with the answer to what was said first, so it was never made.
+            self.refusal = slot.line.last_words().unwrap_or_default();
+            return Fate::Decline;
+        }
         match self.slots[index as usize].line.skip() {
             Some(bytes) => Fate::Skip(bytes),
             None => match self.go_on(index, now) {
@@ -56,6 +62,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 fate => fate,
             },
         }
+    }
+
+    /// What was said first may have been answered: then the slot's connection can be used, and goes on like this.
+    pub(crate) fn greeted(&mut self, index: u32, now: Nanos) -> Option<Fate> {
+        self.agreed(index).then(|| self.keep(index, now))
     }
 
     /// The connection goes on. One that takes no request is not waited for longer than for an answer.

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::support::{Act, Server, answer, errors, get, hello, measure, plan, try_measure};
+use crate::support::{Act, Seen, Server, answer, errors, get, hello, measure, plan, try_measure};
 use assay_load::{LoadError, LoadPlan, Span};
 use assay_model::check::CheckOutcome;
 use assay_model::load::ErrorClass;
@@ -204,31 +204,50 @@ fn nobody_there() {
     }
 }
 
-/// Connects more often than a thread may be connecting at once, so none of the failed attempts may be taken for one that goes on.
-#[test]
-fn messages_right_behind_the_opening_of_a_websocket() {
-    let server = Server::start(|seen| {
+/// A server that agrees to be a WebSocket, and says this behind it.
+fn opens_with(more: impl Fn(&Seen) -> &'static [u8] + Send + Sync + 'static) -> Server {
+    Server::start(move |seen| {
         let key = seen.text.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
         let accept = assay_ws::handshake::accept(key.as_bytes());
         let head = format!(
             "HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
         );
-        let message: &[u8] = if seen.number == 0 { b"" } else { b"\x81\x02hi" };
-        Act::Answer([head.as_bytes(), message].concat())
-    });
+        Act::Answer([head.as_bytes(), more(seen)].concat())
+    })
+}
+
+/// So many messages over a WebSocket.
+fn messages(server: &Server, n: u64) -> LoadPlan {
     let kind = RequestKind { body: Some("hello".into()), ..RequestKind::get("/") };
+    LoadPlan { requests: vec![kind], websocket: Some(MessageKind::Text), ..plan(server, n) }
+}
+
+/// Connects more often than a thread may be connecting at once, so none of the failed attempts may be taken for one that goes on.
+#[test]
+fn messages_right_behind_the_opening_of_a_websocket() {
+    let server = opens_with(|seen| if seen.number == 0 { b"" } else { b"\x81\x02hi" });
     let plan = LoadPlan {
         connections: 100,
-        requests: vec![kind],
-        websocket: Some(MessageKind::Text),
         span: Span::Time(Nanos::from_millis(1_500)),
         timeout: Nanos::from_millis(600),
-        ..plan(&server, 1)
+        ..messages(&server, 1)
     };
     let report = measure(&plan);
     assert!(server.connections() > 200, "only {} connections", server.connections());
     assert!(errors(&report, ErrorClass::UpgradeRefused) > 100, "{:?}", report.books);
     let words = "a message came that none of ours asked for";
+    assert!(report.samples.iter().any(|sample| sample.detail == words), "{:?}", report.samples);
+}
+
+/// The first is opened and not answered, so that the load begins; all others are ended with the answer that opens them.
+#[test]
+fn a_close_frame_right_behind_the_opening_of_a_websocket() {
+    let server = opens_with(|seen| if seen.number == 0 { b"" } else { b"\x88\x02\x03\xf0" });
+    let plan = LoadPlan { timeout: Nanos::from_millis(600), ..messages(&server, 6) };
+    let report = measure(&plan);
+    let counts = [ErrorClass::HeadTimeout, ErrorClass::UpgradeRefused].map(|class| errors(&report, class));
+    assert_eq!((report.books.ok, counts), (0, [1, 5]), "{:?}", report.books);
+    let words = "the server sent a close frame with code 1008";
     assert!(report.samples.iter().any(|sample| sample.detail == words), "{:?}", report.samples);
 }
 
