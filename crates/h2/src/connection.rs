@@ -42,6 +42,8 @@ pub struct Connection {
     /// Bytes that came and were taken, of which it has not been told.
     taken: u32,
     idle_frames: u32,
+    /// Answers that were asked for since nothing waited to be sent.
+    owed_frames: u32,
     resets: u32,
     /// Frames that wait to be sent, in order.
     out: Vec<u8>,
@@ -143,6 +145,7 @@ impl Connection {
             receive_window: i64::from(window),
             taken: 0,
             idle_frames: 0,
+            owed_frames: 0,
             resets: 0,
             out,
         }
@@ -288,7 +291,11 @@ impl Connection {
             Kind::Continuation => self.take_continuation(head, payload),
             _ => {
                 self.count_idle()?;
-                self.take_control(head, payload)
+                let event = self.take_control(head, payload)?;
+                if matches!(event, Event::Spoilt { .. }) {
+                    self.owe()?;
+                }
+                Ok(event)
             }
         }
     }
@@ -392,6 +399,7 @@ impl Connection {
         let before = i64::from(self.theirs.initial_window);
         self.theirs.apply(payload)?;
         self.has_begun = true;
+        self.owe()?;
         write_head(Kind::Settings, flag::ACK, 0, 0, &mut self.out);
         Ok(Event::Settings { window_change: i64::from(self.theirs.initial_window) - before })
     }
@@ -399,6 +407,7 @@ impl Connection {
     fn take_ping<'i>(&mut self, head: &Head, payload: &[u8]) -> Result<Event<'i>, ConnectionError> {
         let opaque = <[u8; 8]>::try_from(payload).map_err(|_| wrong_size())?;
         if !head.has(flag::ACK) {
+            self.owe()?;
             write_ping(opaque, true, &mut self.out);
         }
         Ok(Event::Nothing { stream: 0 })
@@ -431,6 +440,12 @@ impl Connection {
             return Err(exceeded("resets"));
         }
         Ok(Event::Reset { stream, code: Code::of(u32::from_be_bytes(code)) })
+    }
+
+    /// A frame that asks for an answer. Once nothing waits any more, all that were asked for before are taken.
+    fn owe(&mut self) -> Result<(), ConnectionError> {
+        self.owed_frames = if self.out.is_empty() { 1 } else { self.owed_frames + 1 };
+        if self.owed_frames > self.limits.owed_frames { Err(exceeded("owed_frames")) } else { Ok(()) }
     }
 
     /// A frame that brings nothing any further.

@@ -119,12 +119,12 @@ impl Protocol for WebSocket {
                 None | Some(Event::Pong(_)) => {}
                 Some(Event::Ping(payload)) => {
                     let mask = self.mask();
-                    line.say(|out| {
+                    line.pong(|out| {
                         render::header(Opcode::Pong, true, Some(mask), payload.len() as u64, out);
                         let start = out.len();
                         payload.append_to(out);
                         mask.apply(&mut out[start..]);
-                    });
+                    })?;
                 }
                 Some(Event::Close(code)) => line.take_leave(code),
                 Some(Event::Data(data)) => {

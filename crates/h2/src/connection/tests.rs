@@ -146,9 +146,25 @@ fn each_flood_meets_its_limit() {
     ] {
         assert_eq!(limit(idle.repeat(10_001)), "idle_frames");
     }
+    let useful = frame(1, flag::END_HEADERS, 1, b"\x82");
+    let ping = frame(6, 0, 0, &[0; 8]);
+    for asking in [frame(4, 0, 0, b""), ping.clone(), frame(2, 0, 1, &[0; 4])] {
+        let more = [asking, useful.clone()].concat().repeat(10_001);
+        assert_eq!(limit([ping.clone(), more].concat()), "owed_frames");
+    }
     let mut reset = frame(1, flag::END_HEADERS, 1, b"\x82");
     write_reset(1, 8, &mut reset);
     assert_eq!(limit(reset.repeat(1_001)), "resets");
+}
+
+#[test]
+fn answers_that_are_taken_are_owed_no_more() {
+    let (mut server, ping) = (server(), frame(6, 0, 0, &[0; 8]));
+    for _ in 0..3 {
+        read_all(&mut server, &[ping.repeat(9_000), frame(1, flag::END_HEADERS, 1, b"\x82")].concat())
+            .unwrap();
+        server.out().clear();
+    }
 }
 
 #[test]

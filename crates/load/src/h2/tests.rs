@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
 use crate::session::{Fate, Session};
 use crate::traffic::Numbering;
-use assay_h2::frame::{write_go_away, write_reset, write_window_update};
+use assay_h2::frame::{write_go_away, write_ping, write_reset, write_window_update};
 use assay_h2::hpack::write_field;
 use assay_h2::{Code, Event};
 use assay_model::workload::{Expect, RequestKind};
@@ -252,6 +252,25 @@ fn a_server_that_takes_no_stream_fails_what_is_due() {
     assert!(both.issue(30).is_empty());
     assert_eq!(both.session.expire(0, Nanos(1020)), Fate::Abort);
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 1)]));
+    let told = &both.session.recorder.samples[0].detail;
+    assert!(told.contains("SETTINGS_MAX_CONCURRENT_STREAMS"), "{told}");
+}
+
+/// Each head of a stream that has ended is taken for something, so these are no idle frames.
+#[test]
+fn answers_to_pings_are_not_owed_without_measure() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    both.answer(1, "ok");
+    both.deliver(20);
+    let mut bytes = Vec::new();
+    for _ in 0..20_000 {
+        write_ping([0; 8], false, &mut bytes);
+        write_block(1, &[0x88], false, &mut bytes);
+    }
+    assert_eq!(both.session.received(0, &bytes, Nanos(30)), (bytes.len(), Fate::Abort));
+    let told = &both.session.recorder.samples[0].detail;
+    assert!(told.contains("owed_frames"), "{told}");
 }
 
 #[test]

@@ -170,7 +170,10 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             return Fate::Keep;
         }
         if self.fail_due(index, ErrorClass::SendTimeout, now) {
-            let why = "the server takes no request on the connection (SETTINGS_MAX_CONCURRENT_STREAMS)";
+            let why = match self.slots[index as usize].line.has_unsent() {
+                true => "the server does not read what was sent on the connection before",
+                false => "the server takes no request on the connection (SETTINGS_MAX_CONCURRENT_STREAMS)",
+            };
             self.recorder.sample(ErrorClass::SendTimeout, &[], || why.to_owned());
         }
         Fate::Abort

@@ -17,6 +17,9 @@ const MESSAGES: assay_ws::Limits = assay_ws::Limits { message_bytes: 1 << 30, fr
 /// Memory that a connection keeps for what is to leave.
 const KEPT_BYTES: usize = 4 * 1024;
 
+/// Pongs that wait for a server that asks for them and does not take them.
+const OWED_BYTES: usize = 1 << 20;
+
 /// A connection over which WebSocket is spoken. Its places are a ring.
 pub(crate) struct Channel {
     /// The key of the opening handshake, until that is answered.
@@ -28,6 +31,8 @@ pub(crate) struct Channel {
     outgoing: Vec<u8>,
     /// Bytes of it that are.
     sent: usize,
+    /// Bytes of pongs that were added to it since it was empty.
+    owed: usize,
     /// Where each message that was issued ends in it.
     ends: Vec<usize>,
     /// How many of these are wholly accepted.
@@ -57,6 +62,7 @@ impl Default for Channel {
             reader: Reader::new(Side::Server, MESSAGES),
             outgoing: Vec::new(),
             sent: 0,
+            owed: 0,
             ends: Vec::new(),
             left: 0,
             inspection: Inspection::default(),
@@ -136,9 +142,19 @@ impl Channel {
         self.place(self.in_flight - 1)
     }
 
-    /// Says something that is no message.
-    pub(super) fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Answers a ping.
+    ///
+    /// # Errors
+    /// The server does not take what it asks for.
+    pub(super) fn pong(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Breach> {
+        let before = self.outgoing.len();
         write(&mut self.outgoing);
+        self.owed += self.outgoing.len() - before;
+        if self.owed > OWED_BYTES {
+            let why = "the server does not take the pongs that it asks for, a mebibyte of them";
+            return Err(Breach::Malformed(why.to_owned()));
+        }
+        Ok(())
     }
 
     /// What is to leave.
@@ -158,7 +174,7 @@ impl Channel {
             self.outgoing.clear();
             self.outgoing.shrink_to(KEPT_BYTES);
             self.ends.clear();
-            (self.sent, self.left) = (0, 0);
+            (self.sent, self.left, self.owed) = (0, 0, 0);
         }
     }
 

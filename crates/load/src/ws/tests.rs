@@ -57,6 +57,8 @@ fn a_connection_whose_pong_is_not_taken_is_timed_from_its_beginning() {
     assert_eq!(session.expire(0, Nanos(20) + TIMEOUT), Fate::Abort);
     let errors: Vec<_> = session.recorder.total.errors().into_iter().collect();
     assert_eq!(errors, [(ErrorClass::SendTimeout, 1)]);
+    let told = &session.recorder.samples[0].detail;
+    assert!(told.contains("does not read"), "{told}");
 }
 
 #[test]
@@ -65,4 +67,30 @@ fn a_close_frame_right_behind_the_opening_declines_it() {
     let bytes = [&head[..], b"\x88\x02\x03\xf0"].concat();
     assert_eq!(session.received(0, &bytes, Nanos(20)), (bytes.len(), Fate::Decline));
     assert_eq!(session.take_refusal(), "the server sent a close frame with code 1008");
+}
+
+/// Nothing is in flight on it, so no deadline would end it.
+#[test]
+fn pongs_are_not_owed_without_measure() {
+    let (mut session, _) = opened_with(b"");
+    session.leave_idle(1);
+    let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
+    let fates: Vec<Fate> = (0..20_000).map(|_| session.received(0, &ping, Nanos(30)).1).collect();
+    let kept = fates.iter().take_while(|fate| **fate == Fate::Keep).count();
+    assert!((8_000..9_000).contains(&kept), "a mebibyte of 131 bytes each: {kept}");
+    assert_eq!(fates[kept], Fate::Abort);
+    let sample = &session.recorder.samples[0];
+    assert_eq!(sample.class, ErrorClass::BadFrame);
+    assert!(sample.detail.contains("pongs that it asks for"), "{}", sample.detail);
+}
+
+#[test]
+fn pongs_that_are_taken_are_owed_no_more() {
+    let (mut session, _) = opened_with(b"");
+    let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
+    for _ in 0..20_000 {
+        assert_ne!(session.received(0, &ping, Nanos(30)).1, Fate::Abort);
+        let bytes = session.parcel(0).bytes;
+        session.accepted(0, bytes);
+    }
 }
