@@ -63,6 +63,13 @@ impl Call {
         self.has_type && self.status.is_none()
     }
 
+    /// More follows the head: a status in it decides nothing, for that of the trailers does.
+    #[inline]
+    pub(super) fn forget_status(&mut self) {
+        self.status = None;
+        self.words.clear();
+    }
+
     /// A field of the head or of the trailers; in an answer without a body they are one.
     #[inline]
     pub(super) fn note(&mut self, name: &[u8], value: &[u8]) {

@@ -219,7 +219,11 @@ impl Streams {
             flight.first_byte = scene.now;
         }
         let judge = scene.traffic.judge(flight);
-        let facts = match self.memory.read(scene.connection, flight.kind, block, judge, call)? {
+        let facts = self.memory.read(scene.connection, flight.kind, block, judge, call)?;
+        if !end_stream && let Some(call) = self.calls.get_mut(stream.place as usize) {
+            call.forget_status();
+        }
+        let facts = match facts {
             Ok(facts) if (100..200).contains(&facts.status) => {
                 let is_wrong = end_stream || facts.status == 101;
                 return if is_wrong {

@@ -66,55 +66,63 @@ fn a_message_with_status_ok_is_right_however_its_body_is_cut() {
     assert_eq!((both.issue(20), both.session.in_flight()), (vec![9, 11], 4));
 }
 
+/// A way to answer a call, the class of its fault, and words for it.
+type Way = (fn(&mut Both), ErrorClass, &'static str);
+
+const WAYS: [Way; 14] = [
+    (|both| both.reply(1, &framed("1: \"no\""), &[DONE]), ErrorClass::WrongBody, "a certain body of 4 bytes"),
+    (|both| both.reply(1, &framed("1: \"oh!\""), &[DONE]), ErrorClass::WrongLength, "5 bytes"),
+    (
+        |both| both.head(1, &[OK, TYPE, ("grpc-status", "12"), ("grpc-message", "no%20C")], true),
+        ErrorClass::RpcStatus,
+        "12 UNIMPLEMENTED: no C",
+    ),
+    (|both| both.reply(1, &framed(REPLY), &[("grpc-status", "13")]), ErrorClass::RpcStatus, "13 INTERNAL"),
+    (|both| both.head(1, &[OK, TYPE, DONE], true), ErrorClass::RpcNoMessage, "no message"),
+    (|both| both.reply(1, &framed(REPLY), &[("x", "y")]), ErrorClass::RpcNoStatus, "without grpc-status"),
+    (
+        |both| both.reply(1, &framed(REPLY), &[("grpc-status", "OK")]),
+        ErrorClass::RpcNoStatus,
+        "`OK`, no number",
+    ),
+    (
+        |both| {
+            both.head(1, &[OK, TYPE], false);
+            both.data(1, &framed(REPLY), true);
+        },
+        ErrorClass::RpcNoStatus,
+        "without grpc-status",
+    ),
+    (
+        |both| {
+            both.head(1, &[OK, TYPE, DONE], false);
+            both.data(1, &framed(REPLY), true);
+        },
+        ErrorClass::RpcNoStatus,
+        "without grpc-status",
+    ),
+    (
+        |both| {
+            both.head(1, &[OK, TYPE, DONE, ("grpc-message", "early")], false);
+            both.data(1, &framed(REPLY), false);
+            both.head(1, &[("x", "y")], true);
+        },
+        ErrorClass::RpcNoStatus,
+        "without grpc-status",
+    ),
+    (|both| both.reply(1, b"\0\0\0\0\x09abc", &[DONE]), ErrorClass::RpcBadFrame, "6 bytes before"),
+    (|both| both.reply(1, b"\x01\0\0\0\x01a", &[DONE]), ErrorClass::RpcCompressed, "no coding was agreed on"),
+    (
+        |both| both.head(1, &[OK, ("content-type", "text/html")], true),
+        ErrorClass::WrongHeader,
+        "got `text/html`",
+    ),
+    (|both| both.head(1, &[(":status", "503"), TYPE], true), ErrorClass::UnexpectedStatus, "status 503"),
+];
+
 #[test]
 fn each_fault_of_a_call_has_its_class_and_its_words() {
-    type Answering = fn(&mut Both);
-    let ways: [(Answering, ErrorClass, &str); 12] = [
-        (
-            |both| both.reply(1, &framed("1: \"no\""), &[DONE]),
-            ErrorClass::WrongBody,
-            "a certain body of 4 bytes",
-        ),
-        (|both| both.reply(1, &framed("1: \"oh!\""), &[DONE]), ErrorClass::WrongLength, "5 bytes"),
-        (
-            |both| both.head(1, &[OK, TYPE, ("grpc-status", "12"), ("grpc-message", "no%20C")], true),
-            ErrorClass::RpcStatus,
-            "12 UNIMPLEMENTED: no C",
-        ),
-        (
-            |both| both.reply(1, &framed(REPLY), &[("grpc-status", "13")]),
-            ErrorClass::RpcStatus,
-            "13 INTERNAL",
-        ),
-        (|both| both.head(1, &[OK, TYPE, DONE], true), ErrorClass::RpcNoMessage, "no message"),
-        (|both| both.reply(1, &framed(REPLY), &[("x", "y")]), ErrorClass::RpcNoStatus, "without grpc-status"),
-        (
-            |both| both.reply(1, &framed(REPLY), &[("grpc-status", "OK")]),
-            ErrorClass::RpcNoStatus,
-            "`OK`, no number",
-        ),
-        (
-            |both| {
-                both.head(1, &[OK, TYPE], false);
-                both.data(1, &framed(REPLY), true);
-            },
-            ErrorClass::RpcNoStatus,
-            "without grpc-status",
-        ),
-        (|both| both.reply(1, b"\0\0\0\0\x09abc", &[DONE]), ErrorClass::RpcBadFrame, "6 bytes before"),
-        (
-            |both| both.reply(1, b"\x01\0\0\0\x01a", &[DONE]),
-            ErrorClass::RpcCompressed,
-            "no coding was agreed on",
-        ),
-        (
-            |both| both.head(1, &[OK, ("content-type", "text/html")], true),
-            ErrorClass::WrongHeader,
-            "got `text/html`",
-        ),
-        (|both| both.head(1, &[(":status", "503"), TYPE], true), ErrorClass::UnexpectedStatus, "status 503"),
-    ];
-    for (answer, class, words) in ways {
+    for (answer, class, words) in WAYS {
         let mut both = calls();
         both.issue(10);
         answer(&mut both);
