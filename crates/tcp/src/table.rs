@@ -31,7 +31,7 @@ impl BuildHasher for Seeded {
     }
 }
 
-/// Multiplies and folds the halves of the product, as wyhash does (Wang Yi, 2019): one multiplication for each field.
+/// Multiplies and folds the halves of the product, as wyhash does (Wang Yi, 2019): one multiplication for each 64 bits.
 pub(crate) struct Folded(u64);
 
 impl Hasher for Folded {
@@ -49,7 +49,9 @@ impl Hasher for Folded {
     }
 
     fn write_u128(&mut self, value: u128) {
-        self.write_u64((value >> 64) as u64 ^ value as u64);
+        // One after the other: halves that are put together before the secret is in them collide for whoever chooses both.
+        self.write_u64((value >> 64) as u64);
+        self.write_u64(value as u64);
     }
 
     fn finish(&self) -> u64 {
@@ -59,6 +61,8 @@ impl Hasher for Folded {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -71,5 +75,13 @@ mod tests {
             groups[(hasher.hash_one(flow) >> 57) as usize] += 1;
         }
         assert!(groups.iter().all(|n| (20..=300).contains(n)), "{groups:?}");
+    }
+
+    #[test]
+    fn addresses_whose_halves_add_up_to_the_same_are_told_apart() {
+        let hasher = Seeded::default();
+        let address = |n: u128| hasher.hash_one(n << 64 | (n ^ 0x2001));
+        let hashes: BTreeSet<u64> = (0..1_000).map(address).collect();
+        assert_eq!(hashes.len(), 1_000);
     }
 }
