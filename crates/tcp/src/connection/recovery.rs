@@ -109,6 +109,11 @@ impl Rack {
     }
 }
 
+/// Whether a segment names something beyond its acknowledgement. A range below that says that it came twice (RFC 2883).
+fn tells_of_gap(segment: &Segment<'_>) -> bool {
+    sack_blocks(segment.options).any(|(_, end)| segment.acknowledgement.is_before(end))
+}
+
 impl Connection {
     /// Whether acknowledgements need no thought.
     pub(super) fn is_recovery_quiet(&self) -> bool {
@@ -131,23 +136,23 @@ impl Connection {
         }
         let pipe = self.flight.pipe();
         let is_told_more = self.sack_permitted && self.note_ranges(segment, now);
-        let is_duplicate = self.is_duplicate(segment);
+        let says_the_same = self.says_the_same(segment);
+        let is_duplicate = says_the_same && !self.flight.is_empty();
         self.recovery.dup_acks = if is_duplicate { self.recovery.dup_acks.saturating_add(1) } else { 0 };
         let octets = if self.snd_una.is_before(ack) { self.acknowledge(ack, now) } else { 0 };
         if self.flight.is_empty() {
             self.progress = now;
         }
         self.update_snd_wnd(segment);
-        self.judge_tail_loss_probe(ack, is_duplicate, pipe);
+        self.judge_tail_loss_probe(ack, says_the_same && !tells_of_gap(segment), pipe);
         self.recover(octets, is_told_more, pipe, now, counts);
         self.end_acknowledged(now);
         true
     }
 
-    /// RFC 5681 §2: the same again, while something is under way.
-    fn is_duplicate(&self, segment: &Segment<'_>) -> bool {
+    /// Whether it acknowledges the same again and does nothing else: while something is under way, a duplicate (RFC 5681 §2).
+    fn says_the_same(&self, segment: &Segment<'_>) -> bool {
         segment.acknowledgement == self.snd_una
-            && !self.flight.is_empty()
             && segment.data.is_empty()
             && !segment.has(flag::FIN)
             && u32::from(segment.window) << self.snd_wind_shift == self.snd_wnd
@@ -216,15 +221,16 @@ impl Connection {
         }
     }
 
-    /// RFC 8985 §7.4: whether a probe mended a loss that nobody else noticed; the network is then as full as after any other.
-    fn judge_tail_loss_probe(&mut self, ack: Seq, is_duplicate: bool, pipe: u32) {
+    /// RFC 8985 §7.4: whether a probe mended a loss that nobody else noticed; the network is then as full as after any other. Where
+    /// both copies arrived, the probe's own answer `says_the_same` again, which may be when nothing is under way any more.
+    fn judge_tail_loss_probe(&mut self, ack: Seq, says_the_same: bool, pipe: u32) {
         let Some(Probe { end, .. }) = self.recovery.probed else { return };
         if end.is_before(ack) {
             self.recovery.probed = None;
             if self.recovery.phase == Phase::Open {
                 self.congestion.on_loss(pipe);
             }
-        } else if end == ack && is_duplicate {
+        } else if end == ack && says_the_same {
             self.recovery.probed = None;
         }
     }

@@ -112,6 +112,31 @@ fn a_loss_that_a_probe_mends_does_not_make_the_peer_slow() {
 }
 
 #[test]
+fn a_probe_that_was_not_needed_costs_nothing() {
+    let mut network = Network::established();
+    let before = ask_slowly(&mut network, Nanos::ZERO);
+    let cwnd = network.client().congestion.cwnd;
+    // The first comes so late that it is probed for, and with it all is said: the probe's answer finds nothing under way.
+    for (bytes, way) in [(110, Nanos::from_millis(200)), (120, Nanos::ZERO)] {
+        network.ends[0].to_send = pattern(bytes);
+        network.run(
+            |_, packet| vec![if packet.data.is_empty() { Nanos::ZERO } else { way }],
+            |network| {
+                let is_known = network.client().flight.is_empty() && network.ends[1].received.len() == bytes;
+                is_known && network.under_way.is_empty()
+            },
+        );
+    }
+    let probe = Counts {
+        tail_loss_probes: before.tail_loss_probes + 1,
+        retransmitted: before.retransmitted + 1,
+        ..before
+    };
+    assert_eq!(network.ends[0].counts, probe);
+    assert!(network.client().congestion.cwnd >= cwnd, "nothing was lost");
+}
+
+#[test]
 fn a_peer_without_selective_acknowledgements_is_understood() {
     let mut network = Network::new();
     network.client().sack_permitted = false;
