@@ -3,7 +3,7 @@
 use assay_model::units::Nanos;
 
 use super::receive::Change;
-use super::recovery::Alarm;
+use super::recovery::{Alarm, Told};
 use super::{
     CHALLENGE_INTERVAL, Connection, Counts, DELAYED_ACK_TIMEOUT, Failure, Segment, State, TIME_WAIT, Verdict,
     flag,
@@ -109,10 +109,11 @@ impl Connection {
         if self.state == State::SynReceived && !self.is_handshake_done(segment, now) {
             return Verdict::Strange;
         }
-        if self.acknowledgement_arrives(segment, now, counts) {
+        let told = self.acknowledgement_arrives(segment, now, counts);
+        if told != Told::Guess {
             self.data_arrives(segment, now);
             self.fin_arrives(segment, now);
-            self.set_alarm(now);
+            self.set_alarm_after(told, now);
         }
         Verdict::Taken
     }

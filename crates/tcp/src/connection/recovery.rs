@@ -37,6 +37,17 @@ pub(super) enum Alarm {
     TimeWait,
 }
 
+/// What an acknowledgement says of what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Nothing: somebody may have guessed it, and the rest of its segment is not to be read.
+    Guess,
+    /// Nothing new.
+    Known,
+    /// More of it has arrived.
+    News,
+}
+
 /// Where recovery stands; the number is what was sent last when it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
@@ -121,18 +132,18 @@ impl Connection {
         is_open && !self.flight.has_sacked() && !self.flight.has_lost()
     }
 
-    /// Fifth check of RFC 9293 §3.10.7.4. Returns whether the rest of the segment is to be read.
+    /// Fifth check of RFC 9293 §3.10.7.4.
     pub(super) fn acknowledgement_arrives(
         &mut self,
         segment: &Segment<'_>,
         now: Nanos,
         counts: &mut Counts,
-    ) -> bool {
+    ) -> Told {
         let ack = segment.acknowledgement;
         // RFC 5961 §5.2: numbers far behind, or never sent, may be guesses.
         if self.snd_nxt.is_before(ack) || ack.is_before(self.snd_una - self.max_snd_wnd) {
             self.challenge(now);
-            return false;
+            return Told::Guess;
         }
         let pipe = self.flight.pipe();
         let is_told_more = self.sack_permitted && self.note_ranges(segment, now);
@@ -147,7 +158,7 @@ impl Connection {
         self.judge_tail_loss_probe(ack, says_the_same && !tells_of_gap(segment), pipe);
         self.recover(octets, is_told_more, pipe, now, counts);
         self.end_acknowledged(now);
-        true
+        if octets > 0 || is_told_more { Told::News } else { Told::Known }
     }
 
     /// Whether it acknowledges the same again and does nothing else: while something is under way, a duplicate (RFC 5681 §2).
@@ -308,6 +319,17 @@ impl Connection {
             State::Closing => self.wait_out(now),
             State::LastAck => self.end(None),
             _ => {}
+        }
+    }
+
+    /// Chooses what time is to bring next after a segment that `told` so much. A timer that waits for an acknowledgement begins anew
+    /// only with news (RFC 6298 §5.3, RFC 8985 §7.2), or a peer that goes on sending would hold it up for ever.
+    pub(super) fn set_alarm_after(&mut self, told: Told, now: Nanos) {
+        let (before, before_at) = (self.alarm, self.alarm_at);
+        self.set_alarm(now);
+        let is_waiting = matches!(self.alarm, Alarm::Retransmission | Alarm::TailLossProbe);
+        if told == Told::Known && is_waiting && self.alarm == before {
+            self.alarm_at = before_at;
         }
     }
 

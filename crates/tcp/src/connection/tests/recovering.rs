@@ -136,6 +136,32 @@ fn a_probe_that_was_not_needed_costs_nothing() {
     assert!(network.client().congestion.cwnd >= cwnd, "nothing was lost");
 }
 
+/// RFC 6298 §5.3: an acknowledgement of something new restarts the timer, and nothing else.
+#[test]
+fn a_peer_that_goes_on_sending_does_not_hold_the_timer_up() {
+    let mut network = Network::established();
+    network.ends[0].to_send = pattern(10);
+    network.ends[0].act();
+    let now = network.now;
+    assert_eq!(network.ends[0].departures(now).len(), 1, "which is lost");
+    let client = network.client();
+    let (next, una) = (client.inbox.rcv_nxt, client.snd_una);
+    let window = (client.snd_wnd >> client.snd_wind_shift) as u16;
+    for number in 0..200 {
+        network.now += Nanos::from_millis(10);
+        let packet = Packet {
+            sequence: next + number,
+            acknowledgement: una,
+            flags: flag::ACK,
+            window,
+            options: Vec::new(),
+            data: vec![7],
+        };
+        network.forge(0, &packet);
+    }
+    assert!(network.ends[0].counts.timeouts > 0, "{:?}", network.ends[0].counts);
+}
+
 #[test]
 fn a_peer_without_selective_acknowledgements_is_understood() {
     let mut network = Network::new();
