@@ -112,7 +112,13 @@ impl RingReceiver {
 
 impl Receiver for RingReceiver {
     fn peek(&mut self) -> Option<&[u8]> {
+        let mut left = SLOTS;
         while self.length == 0 {
+            if left == 0 {
+                // A sender who goes on so would hold us here for ever.
+                self.broken = true;
+                return None;
+            }
             if self.head == self.tail {
                 self.give_back();
                 if !self.look() {
@@ -123,6 +129,7 @@ impl Receiver for RingReceiver {
                 Some(length) => self.length = length,
                 None => {
                     self.counted.dropped_frames += 1;
+                    left -= 1;
                     self.step();
                 }
             }

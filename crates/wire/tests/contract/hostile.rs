@@ -121,6 +121,31 @@ fn whatever_is_written_over_a_ring_ends_it_at_worst() {
     }
 }
 
+/// Whoever raises the index as fast as slots without a frame are passed over would hold a look for the next frame for ever.
+#[test]
+fn a_ring_full_of_slots_without_a_frame_is_given_up() {
+    let (_folder, path, [mut first, mut second]) = both_ends();
+    let marked = [0xa5; 64];
+    let mut sent = 0;
+    while second.split().1.room() {
+        second.split().1.send(marked.len(), |frame| frame.copy_from_slice(&marked));
+        sent += 1;
+    }
+    second.split().1.flush();
+    let file = OpenOptions::new().read(true).write(true).open(&path).expect("the shared file");
+    let bytes = std::fs::read(&path).expect("the file");
+    let mut emptied = 0;
+    for (slot, _) in bytes.windows(marked.len()).enumerate().filter(|(_, window)| *window == marked) {
+        file.write_all_at(&[0; 2], slot as u64 - 2).expect("written");
+        emptied += 1;
+    }
+    assert_eq!(emptied, sent, "each slot has its length before it");
+
+    assert_eq!(first.split().0.peek(), None);
+    let error = first.wait(Nanos::ZERO).expect_err("it is over");
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{error}");
+}
+
 #[test]
 fn a_file_that_is_cut_short_is_an_error() {
     for timeout in [Nanos::ZERO, Nanos::from_millis(300)] {
