@@ -29,8 +29,8 @@ const LONGEST_WAIT: Nanos = Nanos::from_millis(1);
 pub enum DpdkError {
     /// The environment, or its device.
     #[error(
-        "dpdk: {0}; see what DPDK says above. Without huge pages give --no-huge, without root --no-shconf, and a device such as \
-         --vdev=net_memif0,role=server,socket=/run/a.sock"
+        "dpdk: {0}; see what DPDK says above. Without huge pages give --no-huge, with them --in-memory (or --huge-unlink), because \
+         those of a process that is killed stay taken otherwise; without root --no-shconf; and a device such as --vdev=net_memif0,role=server,socket=/run/a.sock"
     )]
     Begin(io::Error),
     /// Begun otherwise before, and there is only one in a process.
