@@ -152,9 +152,9 @@ impl Link {
         Some([to_server?.sent, to_generator?.sent])
     }
 
-    /// What it dropped so far; nothing where nobody counts that.
-    pub(crate) fn dropped(&self) -> Dropped {
-        self.veth.as_ref().and_then(|veth| veth.tell(HolderRequest::Dropped).ok()).unwrap_or_default()
+    /// What it dropped so far; `None` on loopback, and where that cannot be read.
+    pub(crate) fn dropped(&self) -> Option<Dropped> {
+        self.veth.as_ref()?.tell(HolderRequest::Dropped).ok()
     }
 
     /// Throws away what is still on its way, when both who sent it and who waited for it have ended.

@@ -29,7 +29,7 @@ struct Reading {
 #[derive(Debug)]
 pub struct Meter {
     link: Link,
-    dropped: Dropped,
+    dropped: Option<Dropped>,
     stop: Sender<()>,
     readings: JoinHandle<Vec<Reading>>,
 }
@@ -53,23 +53,29 @@ impl Meter {
         Some(Self { link: own, dropped, stop, readings })
     }
 
-    /// What went over it from the start until now; `stretch` is how long the busiest time is to be.
+    /// What went over it from the start until now; `stretch` is how long the busiest time is to be. `None` where that is not known.
     pub fn finish(self, stretch: Duration) -> Option<LinkUse> {
         drop(self.stop);
         let readings = self.readings.join().ok()?;
-        let (before, after) = (self.dropped, self.link.dropped());
-        let flow = |direction: usize| {
-            let series = readings.iter().map(|reading| (reading.at, reading.counted[direction]));
-            let since =
-                |of: fn(&Dropped) -> [u64; 2]| of(&after)[direction].saturating_sub(of(&before)[direction]);
-            Flow {
-                lost_frames: since(|dropped| dropped.lost),
-                overflowed_frames: since(|dropped| dropped.overflowed),
-                ..flow(&series.collect::<Vec<_>>(), stretch)
-            }
-        };
-        Some(LinkUse { to_server: flow(0), to_generator: flow(1) })
+        used(&readings, [self.dropped, self.link.dropped()], stretch)
     }
+}
+
+/// What went over a link by the readings of its counters, and by what it had dropped before and after. A count that could not be read
+/// is no zero: without it nobody knows whether anything was lost.
+fn used(readings: &[Reading], dropped: [Option<Dropped>; 2], stretch: Duration) -> Option<LinkUse> {
+    let [before, after] = [dropped[0]?, dropped[1]?];
+    let flow = |direction: usize| {
+        let series = readings.iter().map(|reading| (reading.at, reading.counted[direction]));
+        let since =
+            |of: fn(&Dropped) -> [u64; 2]| of(&after)[direction].saturating_sub(of(&before)[direction]);
+        Flow {
+            lost_frames: since(|dropped| dropped.lost),
+            overflowed_frames: since(|dropped| dropped.overflowed),
+            ..flow(&series.collect::<Vec<_>>(), stretch)
+        }
+    };
+    Some(LinkUse { to_server: flow(0), to_generator: flow(1) })
 }
 
 /// Reads both counters; `None` when nobody counts, or when it took so long that nobody knows when it was.
@@ -126,6 +132,17 @@ mod tests {
     fn what_is_shorter_than_a_stretch_has_no_peak() {
         assert_eq!(peak(&series(0, 3, 0), INTERVAL * 4), 0.0);
         assert_eq!(flow(&[], INTERVAL), Flow::default());
+    }
+
+    #[test]
+    fn a_count_that_could_not_be_read_is_no_zero() {
+        let dropped = |lost| Dropped { lost: [lost, 0], overflowed: [0, 2 * lost] };
+        let (before, after) = (dropped(3), dropped(8));
+        let told = used(&[], [Some(before), Some(after)], INTERVAL).expect("both are known");
+        assert_eq!((told.to_server.lost_frames, told.to_generator.overflowed_frames), (5, 10));
+        for unread in [[None, Some(after)], [Some(before), None], [None, None]] {
+            assert_eq!(used(&[], unread, INTERVAL), None);
+        }
     }
 
     #[test]
