@@ -19,6 +19,19 @@ pub(crate) enum Place {
     Thread(u32),
 }
 
+/// Memory of the rings of all threads that are watched, in bytes: what anybody may lock on one CPU, and then some (the kernel's default of
+/// `kernel.perf_event_mlock_kb` is 516 for each CPU, beside what `RLIMIT_MEMLOCK` allows).
+const OF_ALL_THREADS: usize = 1 << 20;
+/// The least of one, in bytes: the samples of a busy thread between two looks at its ring, with the deepest stacks.
+const LEAST: usize = 1 << 15;
+
+/// Size of the ring of one of so many threads, in bytes.
+pub(crate) fn bytes_of_a_thread(threads: usize) -> usize {
+    let share = OF_ALL_THREADS / threads.max(1);
+    // A ring is a power of two, and is rounded up.
+    (share.next_power_of_two() >> usize::from(!share.is_power_of_two())).max(LEAST)
+}
+
 /// A ring of one kind of event at one place, being filled.
 pub(crate) struct Ring(Sampler);
 
@@ -66,5 +79,23 @@ impl Ring {
             }
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_of_many_threads_are_small_and_take_no_more_memory_together() {
+        for threads in 1..=OF_ALL_THREADS / LEAST {
+            let bytes = bytes_of_a_thread(threads);
+            assert!(bytes.is_power_of_two() && bytes * threads <= OF_ALL_THREADS, "{threads}: {bytes}");
+            assert!(
+                2 * bytes * threads > OF_ALL_THREADS,
+                "{threads}: {bytes} are less than there is room for"
+            );
+        }
+        assert_eq!((bytes_of_a_thread(0), bytes_of_a_thread(1_000)), (OF_ALL_THREADS, LEAST));
     }
 }

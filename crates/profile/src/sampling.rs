@@ -15,7 +15,7 @@ use perf_event::{Builder, SampleFlag};
 
 use crate::gathered::{Gathered, RawStack};
 use crate::naming;
-use crate::ring::{Place, Ring};
+use crate::ring::{Place, Ring, bytes_of_a_thread};
 use crate::target::{Target, name_of, threads};
 use crate::tcp;
 use crate::waits::Waits;
@@ -25,7 +25,7 @@ use crate::waits::Waits;
 const INTERVAL_NS: u64 = 1_499_977;
 /// Cycles between two samples by the CPU's counter: about as much at 2 to 3 GHz.
 const CYCLES: u64 = 3_899_123;
-/// Size of the ring of one place, in bytes: more than a second of samples with deep stacks.
+/// Size of the ring of one CPU, in bytes: more than a second of samples with deep stacks.
 const RING: usize = 1 << 20;
 /// Time between two looks at rings and sleeping threads.
 const LOOK: Duration = Duration::from_millis(40);
@@ -135,8 +135,7 @@ fn open(target: &Target) -> Result<(BTreeMap<Place, Ring>, View), String> {
     for (places, with_kernel) in [(cpus(), true), (own(), true), (own(), false)] {
         for clock in [Clock::Hardware, Clock::Software] {
             let view = View { clock, by_cpu: matches!(places.first(), Some(Place::Cpu(_))), with_kernel };
-            let opened = places.iter().map(|place| Ok((*place, Ring::open(&event(view), *place, RING)?)));
-            match opened.collect::<std::io::Result<BTreeMap<_, _>>>() {
+            match rings(&places, view) {
                 Ok(rings) if !rings.is_empty() => return Ok((rings, view)),
                 Ok(_) => {}
                 Err(error) => why = reason(&error),
@@ -144,6 +143,16 @@ fn open(target: &Target) -> Result<(BTreeMap<Place, Ring>, View), String> {
         }
     }
     Err(why)
+}
+
+/// The rings of all places; a thread that has ended since it was seen has none.
+fn rings(places: &[Place], view: View) -> std::io::Result<BTreeMap<Place, Ring>> {
+    let bytes = if view.by_cpu { RING } else { bytes_of_a_thread(places.len()) };
+    let open = |place: &Place| match Ring::open(&event(view), *place, bytes) {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => None,
+        opened => Some(opened.map(|ring| (*place, ring))),
+    };
+    places.iter().filter_map(open).collect()
 }
 
 fn event(view: View) -> Builder<'static> {
@@ -214,7 +223,7 @@ fn follow(alive: &[(u32, u32)], view: View, rings: &mut BTreeMap<Place, Ring>) {
     for (_, tid) in alive {
         let place = Place::Thread(*tid);
         if !rings.contains_key(&place)
-            && let Ok(ring) = Ring::open(&event(view), place, RING)
+            && let Ok(ring) = Ring::open(&event(view), place, bytes_of_a_thread(alive.len()))
         {
             rings.insert(place, ring);
         }
@@ -261,6 +270,23 @@ fn unseen(view: View, target: &Target) -> Vec<Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_has_ended_does_not_keep_others_from_being_watched() {
+        let mut gone = std::process::Command::new("true").spawn().expect("a process");
+        gone.wait().expect("ended");
+        let mut alive = std::process::Command::new("sleep").arg("60").spawn().expect("a process");
+        let places = [gone.id(), alive.id()].map(Place::Thread);
+        let view = View { clock: Clock::Software, by_cpu: false, with_kernel: false };
+        let opened = rings(&places, view).map(|rings| rings.into_keys().collect::<Vec<_>>());
+        alive.kill().expect("killed");
+        alive.wait().expect("ended");
+        match opened {
+            Ok(opened) => assert_eq!(opened, places[1..]),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => panic!("the one that has ended"),
+            Err(error) => assay_skip::skip("counters", reason(&error)),
+        }
+    }
 
     #[test]
     fn either_clock_samples_a_busy_thread() {
