@@ -1,5 +1,7 @@
 //! From addresses to functions: by the kernel's table of symbols, the symbols of programs and libraries, and the perf maps that
-//! runtimes write of what they compile (kernel: tools/perf/Documentation/jit-interface.txt).
+//! runtimes write of what they compile.
+
+mod perf_map;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -127,24 +129,33 @@ fn process(
     let maps = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok()?.maps().ok());
     let maps =
         maps.ok_or_else(|| refused("a process ended before its functions could be named".to_owned()))?;
-    let addresses: Vec<u64> = addresses.iter().copied().collect();
-    let symbols = symbols_of(symbolizer, pid, &addresses);
-    for (place, address) in addresses.iter().enumerate() {
-        let symbol = symbols.as_ref().ok().and_then(|symbols| symbols.get(place).cloned().flatten());
-        functions.insert((pid, *address), frame(&maps, *address, symbol));
+    let maps = &maps;
+    let of = |kind: FrameKind| addresses.iter().copied().filter(move |at| kind_of(maps, *at) == kind);
+    let native: Vec<u64> = of(FrameKind::Native).collect();
+    let named = [
+        symbols_of(symbolizer, pid, &native)
+            .map_err(|why| format!("the functions of a process cannot be named: {why}")),
+        perf_map::names(pid, &of(FrameKind::Jit).collect()),
+    ];
+    for address in addresses {
+        let symbol = named.iter().flatten().find_map(|names| names.get(address));
+        functions.insert((pid, *address), frame(maps, *address, symbol.cloned()));
     }
-    symbols.map(|_| ()).map_err(|why| refused(format!("the functions of a process cannot be named: {why}")))
+    let whys: Vec<String> = named.into_iter().filter_map(Result::err).collect();
+    if whys.is_empty() { Ok(()) } else { Err(refused(whys.join("; "))) }
 }
 
-/// By the files that are mapped, wherever they are now, or by their paths where only root may do that.
-fn symbols_of(symbolizer: &Symbolizer, pid: u32, addresses: &[u64]) -> Result<Vec<Option<String>>, String> {
+/// Names by the files that are mapped, wherever they are now, or by their paths where only root may do that. Perf maps, which are in no
+/// file of the program's, are read apart ([`perf_map`]).
+fn symbols_of(symbolizer: &Symbolizer, pid: u32, addresses: &[u64]) -> Result<HashMap<u64, String>, String> {
     let by = |map_files: bool| {
         let mut process = Process::new(Pid::from(pid));
-        (process.map_files, process.debug_syms) = (map_files, false);
+        (process.map_files, process.debug_syms, process.perf_map) = (map_files, false, false);
         symbolizer.symbolize(&Source::Process(process), Input::AbsAddr(addresses))
     };
     let found = by(true).or_else(|_| by(false)).map_err(|error| error.to_string())?;
-    Ok(found.into_iter().map(symbol_of).collect())
+    let named = addresses.iter().zip(found);
+    Ok(named.filter_map(|(address, found)| Some((*address, symbol_of(found)?))).collect())
 }
 
 fn symbol_of(found: Symbolized<'_>) -> Option<String> {
@@ -159,6 +170,11 @@ fn shortened(name: &str) -> String {
         Some(end) if name.len() > MAX_NAME => format!("{}…", &name[..end]),
         _ => name.to_owned(),
     }
+}
+
+/// What sort of code is at an address.
+fn kind_of(maps: &MemoryMaps, address: u64) -> FrameKind {
+    frame(maps, address, None).kind
 }
 
 /// What is at an address: code of a file, or of a runtime's own making.

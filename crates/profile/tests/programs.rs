@@ -1,11 +1,13 @@
 //! Real programs, looked at while they work.
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
 
+use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use assay_model::profile::{Facet, FrameKind, Owner, Parked, Refused, Sampled};
 use assay_profile::{Sampling, Target, Tracing};
@@ -213,6 +215,113 @@ fn a_function_of_node_is_named_by_its_perf_map() {
     );
 }
 
+/// Runs two instructions for ever that it has put at an address which a test can know.
+const COMPILES: &str = r#"
+#include <string.h>
+#include <sys/mman.h>
+
+int main(void) {
+    void *code = (void *)0x200000000000;
+    int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+    if (mmap(code, 4096, all, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != code) return 1;
+#if defined(__x86_64__)
+    memcpy(code, "\x90\xeb\xfd", 3);
+#elif defined(__aarch64__)
+    memcpy(code, "\x1f\x20\x03\xd5\xff\xff\xff\x17", 8);
+#else
+#error what are its instructions?
+#endif
+    __builtin___clear_cache(code, (char *)code + 4096);
+    ((void (*)(void))code)();
+}
+"#;
+
+/// Compiles a program in C; `None`, and a word, where that cannot be.
+fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let (text, program) = (folder.join("program.c"), folder.join("program"));
+    std::fs::write(&text, source).expect("written");
+    let built = Command::new("cc").args(flags).arg("-o").args([&program, &text]).status();
+    let is_built = built.is_ok_and(|status| status.success());
+    if !is_built {
+        skip("tools", "needs a C compiler, apt install gcc");
+    }
+    is_built.then_some(program)
+}
+
+/// The perf map of a process, which is removed when this is dropped.
+struct Map(PathBuf);
+
+impl Map {
+    fn of(program: &Program) -> Self {
+        Self(format!("/tmp/perf-{}.map", program.0.id()).into())
+    }
+
+    /// Puts a map there that names the code of [`COMPILES`], between lines that are none.
+    fn write(&self) -> &Path {
+        self.remove();
+        std::fs::write(&self.0, "no line\n200000000000 1000 spun\n2000").expect("written");
+        &self.0
+    }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Samples of a program's compiled code that its map names, and why the map is not used; `None` where samples are not allowed.
+fn named_by_map(program: &Program) -> Option<(u64, Option<String>)> {
+    let innermost_is_compiled = |sampled: &Sampled| {
+        let compiled = sampled
+            .stacks
+            .iter()
+            .filter(|stack| sampled.innermost(stack).is_some_and(|frame| frame.kind == FrameKind::Jit));
+        compiled.map(|stack| stack.samples).sum::<u64>() >= 20
+    };
+    let (sampled, refused) = sampled(&program.on_all_cpus(), innermost_is_compiled)?;
+    let why = refused.into_iter().find(|refused| refused.what == Facet::Symbols).map(|refused| refused.why);
+    Some((samples_in(&sampled, "spun"), why))
+}
+
+#[test]
+fn a_perf_map_is_believed_only_where_the_program_can_have_written_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(program) = compiled(folder.path(), COMPILES, &[]) else { return };
+    let program = Program::start(&mut Command::new(program));
+    let map = Map::of(&program);
+    let Some(none) = named_by_map(&program) else { return };
+    assert_eq!(none, (0, None), "there is no map");
+    map.write();
+    let (named, why) = named_by_map(&program).expect("allowed");
+    assert!(named >= 20 && why.is_none(), "{named}: {why:?}");
+    let refuses = |what: &str| {
+        let (named, why) = named_by_map(&program).expect("allowed");
+        assert!(
+            named == 0 && why.as_ref().is_some_and(|why| why.contains("is not used")),
+            "{what}: {named}, {why:?}"
+        );
+    };
+    let hour = Duration::from_secs(3_600);
+    File::open(map.write()).and_then(|file| file.set_modified(SystemTime::now() - hour)).expect("a time");
+    refuses("of an earlier process");
+    let elsewhere = folder.path().join("map");
+    std::fs::copy(map.write(), &elsewhere).expect("copied");
+    map.remove();
+    std::os::unix::fs::symlink(&elsewhere, &map.0).expect("a link");
+    refuses("a link");
+    map.remove();
+    assert!(Command::new("mkfifo").arg(&map.0).status().is_ok_and(|status| status.success()));
+    refuses("a pipe");
+    if std::os::unix::fs::chown(map.write(), Some(65_534), None).is_ok() {
+        refuses("of somebody else");
+    }
+}
+
 /// Three threads that want one lock, each of which waits at a word of its own, beside one that waits for work. Its functions have frame
 /// pointers but for the one that waits, as a compiler may have it.
 const PARKS: &str = r#"
@@ -250,13 +359,8 @@ int main(void) {
 #[test]
 fn the_way_to_a_lock_that_parks_its_threads_is_known_and_so_is_the_time() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (source, program) = (folder.path().join("parks.c"), folder.path().join("parks"));
-    std::fs::write(&source, PARKS).expect("written");
-    let flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread", "-o"];
-    let built = Command::new("cc").args(flags).args([&program, &source]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return skip("tools", "needs a C compiler, apt install gcc");
-    }
+    let flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread"];
+    let Some(program) = compiled(folder.path(), PARKS, &flags) else { return };
     let program = Program::start(&mut Command::new(program));
     let tracing = match Tracing::start(program.on_all_cpus()) {
         Ok(tracing) => tracing,
