@@ -20,6 +20,7 @@ mod target;
 mod tcp;
 mod tracing;
 mod waits;
+mod ways;
 
 pub use sampling::Sampling;
 pub use target::Target;

@@ -1,6 +1,6 @@
 //! System calls of a server, followed while it is under load (kernel: trace/events.rst, `raw_syscalls`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -19,6 +19,7 @@ use crate::gathered::RawStack;
 use crate::naming::Names;
 use crate::ring::{Place, Ring};
 use crate::target::Target;
+use crate::ways::{Entered, Ways};
 
 /// Size of a ring, in bytes: the events of 20 ms at a million calls per second.
 const RING: usize = 1 << 21;
@@ -41,12 +42,20 @@ pub struct Tracing {
     target: Target,
     usage: Option<Sampler>,
     over: Arc<AtomicBool>,
-    following: JoinHandle<Calls>,
+    following: JoinHandle<Followed>,
+}
+
+/// What was followed. Nothing of it has a name before the load is over: to read the symbols of a program takes longer than the rings
+/// have room for.
+#[derive(Debug, Default)]
+struct Followed {
+    calls: Calls,
+    ways: Ways,
 }
 
 /// Finds who called a function that has no frame.
-struct Callers {
-    names: Names,
+struct Callers<'n> {
+    names: &'n Names,
     /// Whether the function at an address of a process has none.
     frameless: HashMap<(u32, u64), bool>,
 }
@@ -106,12 +115,14 @@ impl Tracing {
         let processes = self.target.processes();
         let usage = self.usage.and_then(|sampler| sampler.finish().ok());
         self.over.store(true, Ordering::Relaxed);
-        let calls =
-            self.following.join().map_err(|_| refused("the thread that follows system calls has failed"))?;
+        let followed = self.following.join();
+        let Followed { mut calls, ways } =
+            followed.map_err(|_| refused("the thread that follows system calls has failed"))?;
         let usage = usage.ok_or_else(|| refused("the server ended in the slice"))?.usage;
+        let names = Names::new();
+        note_ways(&ways, &processes, &names, &mut calls);
         let lost = calls.lost;
         let made = calls.of(&processes);
-        let names = Names::new();
         let (locks, parked) = (named_locks(&names, made.locks), named_parked(&names, made.parked));
         Ok(Traced { answers, usage, calls: made.calls, locks, parked, lost, ..Traced::default() })
     }
@@ -174,19 +185,18 @@ fn number_of(waited: &Waited) -> u32 {
     u32::try_from(waited.threads.len()).unwrap_or(u32::MAX)
 }
 
-fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Calls {
-    let mut calls = Calls::default();
-    let mut callers = Callers { names: Names::new(), frameless: HashMap::new() };
+fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Followed {
+    let Followed { mut calls, mut ways } = Followed::default();
     loop {
         let is_last = over.load(Ordering::Relaxed);
-        for Rings { entries, exits, ways } in &mut rings {
+        for Rings { entries, exits, ways: of_ways } in &mut rings {
             if is_last {
                 entries.stop();
                 exits.stop();
-                ways.iter_mut().for_each(Ring::stop);
+                of_ways.iter_mut().for_each(Ring::stop);
             }
-            if let Some(ring) = ways {
-                note_ways(ring, &mut callers, &mut calls);
+            if let Some(ring) = of_ways {
+                keep_ways(ring, &mut ways);
             }
             for (ring, of) in [(entries, Event::entry as Reading), (exits, Event::exit)] {
                 let lost = ring.drain(|sample| {
@@ -200,40 +210,55 @@ fn follow(mut rings: Vec<Rings>, over: &AtomicBool) -> Calls {
             }
         }
         if is_last {
-            return calls;
+            return Followed { calls, ways };
         }
         std::thread::sleep(LOOK);
     }
 }
 
-/// Notes how threads came to wait. Ways that are lost are few among many alike.
-fn note_ways(ring: &mut Ring, callers: &mut Callers, calls: &mut Calls) {
+/// Keeps how threads came to wait. Ways that are lost are few among many alike.
+fn keep_ways(ring: &mut Ring, ways: &mut Ways) {
     ring.drain(|sample| {
         let (Some(pid), Some(tid)) = (sample.pid(), sample.tid()) else { return };
         let Some(wait) = wait_of(sample.raw().unwrap_or_default()) else { return };
-        let mut way = RawStack::of(pid, tid, sample.callchain().unwrap_or_default()).user;
-        callers.complete(pid, &mut way, sample.stack_user());
+        let mut chain = RawStack::of(pid, tid, sample.callchain().unwrap_or_default()).user;
+        chain.truncate(DEEPEST);
+        let top = sample
+            .stack_user()
+            .and_then(|stack| stack.first_chunk::<TOP>())
+            .map(|top| u64::from_ne_bytes(*top));
+        let time_ns = sample.time().unwrap_or_default();
+        ways.add(Entered { time_ns, tid, wait, top, chain: (pid, chain) });
+    });
+}
+
+/// Notes by which calls the threads of `processes` came to wait.
+fn note_ways(ways: &Ways, processes: &BTreeSet<u32>, names: &Names, calls: &mut Calls) {
+    let mut callers = Callers { names, frameless: HashMap::new() };
+    ways.each(|Entered { time_ns, tid, wait, top, chain: (pid, chain) }| {
+        if !processes.contains(pid) {
+            return;
+        }
+        let mut way = chain.clone();
+        callers.complete(*pid, &mut way, top);
         way.truncate(DEEPEST);
         match wait {
-            Wait::Lock(lock) => calls.add_way((pid, lock), way),
-            Wait::Parked => calls.add_parked(sample.time().unwrap_or_default(), tid, (pid, way)),
+            Wait::Lock(lock) => calls.add_way((*pid, lock), way),
+            Wait::Parked => calls.add_parked(time_ns, tid, (*pid, way)),
         }
     });
 }
 
-impl Callers {
+impl Callers<'_> {
     /// Puts the caller of a function that has no frame behind it, by what lies on top of the stack.
-    fn complete(&mut self, pid: u32, way: &mut Vec<u64>, stack: Option<&[u8]>) {
-        let (Some(innermost), Some(top)) = (way.first().copied(), stack.and_then(|stack| stack.get(..TOP)))
-        else {
-            return;
-        };
+    fn complete(&mut self, pid: u32, way: &mut Vec<u64>, top: Option<u64>) {
+        let (Some(innermost), Some(top)) = (way.first().copied(), top) else { return };
         let symbol = || self.names.frames(pid, &[innermost]).pop().and_then(|frame| frame.symbol);
         let known = self.frameless.get(&(pid, innermost)).copied();
         let is_frameless = known.unwrap_or_else(|| symbol().is_some_and(|symbol| symbol == FRAMELESS));
         self.frameless.insert((pid, innermost), is_frameless);
         // A return leads behind the call.
-        let caller = u64::from_ne_bytes(top.try_into().unwrap_or_default()).saturating_sub(1);
+        let caller = top.saturating_sub(1);
         if is_frameless && way.get(1) != Some(&caller) {
             way.insert(1, caller);
         }
