@@ -117,10 +117,15 @@ impl Foreign for Run {
 /// Names of functions, files and threads are what the authors of a program chose.
 impl Foreign for Profile {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
-        let Sampled { threads, frames, waits, .. } = &mut self.sampled;
-        threads.iter_mut().for_each(&mut *look);
+        let Sampled { threads, busiest_thread, frames, waits, .. } = &mut self.sampled;
+        threads.iter_mut().chain(busiest_thread).for_each(&mut *look);
+        let callers = self.traced.iter_mut().flat_map(|traced| {
+            let locks = traced.locks.iter_mut().flat_map(|lock| &mut lock.callers);
+            locks.chain(traced.parked.iter_mut().flat_map(|parked| &mut parked.callers))
+        });
         frames
             .iter_mut()
+            .chain(callers)
             .flat_map(|frame| [&mut frame.symbol, &mut frame.module])
             .flatten()
             .for_each(&mut *look);
@@ -169,7 +174,7 @@ mod tests {
     use crate::generator::GeneratorName;
     use crate::generator_window::GeneratorWindow;
     use crate::load::Arrival;
-    use crate::profile::{Facet, Frame, FrameKind, Refused, Wait};
+    use crate::profile::{Facet, Frame, FrameKind, Lock, Parked, Refused, Traced, Wait};
     use crate::record::{LeftOut, Stage};
     use crate::units::Nanos;
 
@@ -219,6 +224,7 @@ mod tests {
         };
         let sampled = Sampled {
             threads: vec!["worker".to_owned()],
+            busiest_thread: Some("acceptor".to_owned()),
             frames: vec![named(Some("main"), Some("a.out")), named(None, None)],
             waits: vec![Wait {
                 thread: "sleeper".to_owned(),
@@ -233,9 +239,14 @@ mod tests {
             arrival: Arrival::Closed,
             offset_ns: Nanos::ZERO,
             sampled,
-            traced: None,
+            traced: Some(Traced {
+                locks: vec![Lock { callers: vec![named(Some("lock"), None)], ..Lock::default() }],
+                parked: vec![Parked { callers: vec![named(None, Some("b.so"))], ..Parked::default() }],
+                ..Traced::default()
+            }),
             refused: vec![Refused { what: Facet::Kernel, why: "no right".to_owned() }],
         };
-        assert_eq!(texts(&mut profile), ["worker", "main", "a.out", "sleeper", "no right"]);
+        let told = ["worker", "acceptor", "main", "a.out", "lock", "b.so", "sleeper", "no right"];
+        assert_eq!(texts(&mut profile), told);
     }
 }

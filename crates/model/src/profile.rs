@@ -55,6 +55,10 @@ pub struct Sampled {
     pub cpus: u32,
     /// Names of threads, to which stacks refer.
     pub threads: Vec<String>,
+    /// Name of the thread that used most CPU time (`busiest_thread_ns` of `usage`), which others may have too; absent where threads
+    /// were not looked at, and in records before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_thread: Option<String>,
     /// Most threads of the server that were alive at once; zero in records before this was kept.
     #[serde(default, skip_serializing_if = "crate::usage::is_zero")]
     pub most_threads: u32,
@@ -183,6 +187,9 @@ pub struct SystemCall {
     pub count: u64,
     /// Those of them that returned an error.
     pub failed: u64,
+    /// Threads that made one; zero in records before this was kept.
+    #[serde(default, skip_serializing_if = "crate::usage::is_zero")]
+    pub threads: u32,
     /// Time from entry to return, waiting included, summed over the threads.
     pub time_ns: Nanos,
     /// What they returned in sum, where that was no error: bytes, of calls that read or write.
@@ -213,6 +220,9 @@ pub struct Parked {
     pub waits: u64,
     /// Threads that waited.
     pub threads: u32,
+    /// Those threads by their ids, which tell the same of several ways apart from others; absent in records before this was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread_ids: Vec<u32>,
     /// Time that they waited, summed over the threads.
     pub time_ns: Nanos,
     /// The calls, innermost first, as far as they could be followed.

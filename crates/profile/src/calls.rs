@@ -79,10 +79,11 @@ pub(crate) struct Made {
 }
 
 /// Calls of one number.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Sum {
     count: u64,
     failed: u64,
+    threads: BTreeSet<u32>,
     time_ns: u64,
     returned: u64,
 }
@@ -179,7 +180,7 @@ impl Calls {
             };
             let entry = began.remove(&event.tid).filter(|entry| entry.number == event.number);
             let time_ns = entry.map_or(0, |entry| event.time_ns - entry.time_ns);
-            sums.entry(event.number).or_default().add(result, time_ns);
+            sums.entry(event.number).or_default().add(event.tid, result, time_ns);
             match entry.and_then(|entry| Some((entry.wait?, entry.time_ns))) {
                 Some((Wait::Lock(lock), _)) => {
                     locks.entry((event.pid, lock)).or_default().add(event.tid, time_ns);
@@ -203,8 +204,9 @@ impl Calls {
 }
 
 impl Sum {
-    fn add(&mut self, result: i64, time_ns: u64) {
+    fn add(&mut self, tid: u32, result: i64, time_ns: u64) {
         self.count += 1;
+        self.threads.insert(tid);
         self.time_ns += time_ns;
         match (FIRST_ERROR..0).contains(&result) {
             true => self.failed += 1,
@@ -213,8 +215,9 @@ impl Sum {
     }
 
     fn of(self, number: i64) -> SystemCall {
-        let Self { count, failed, time_ns, returned } = self;
-        SystemCall { name: name_of(number), count, failed, time_ns: Nanos(time_ns), returned }
+        let Self { count, failed, threads, time_ns, returned } = self;
+        let threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
+        SystemCall { name: name_of(number), count, failed, threads, time_ns: Nanos(time_ns), returned }
     }
 }
 
@@ -261,14 +264,15 @@ mod tests {
         calls.add(Event::entry(0, 2, 21, &raw(read, 0)));
         calls.add(Event::exit(10, 2, 21, &raw(read, 0)));
         let made = calls.of(&[1].into());
-        let of = |name: &str, count, failed, ns, returned| SystemCall {
+        let of = |name: &str, count, failed, threads, ns, returned| SystemCall {
             name: name.to_owned(),
             count,
             failed,
+            threads,
             time_ns: Nanos(ns),
             returned,
         };
-        assert_eq!(made.calls, [of("write", 2, 1, 400, 7), of("read", 1, 0, 50, 5)]);
+        assert_eq!(made.calls, [of("write", 2, 1, 2, 400, 7), of("read", 1, 0, 1, 50, 5)]);
         assert!(made.locks.is_empty());
     }
 

@@ -87,7 +87,7 @@ impl Sampling {
     /// Ends the gathering; `answers` were given in the meantime. The server should still live, or its functions have no names.
     pub fn finish(self, answers: u64) -> (Sampled, Vec<Refused>) {
         self.over.store(true, Ordering::Relaxed);
-        let usage = self.usage.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let window = self.usage.and_then(|sampler| sampler.finish().ok());
         let now = self.target.roots.first().and_then(|root| tcp::counts(*root));
         let Ok(outcome) = self.gathering.join() else {
             let why = "the thread that gathers samples has failed".to_owned();
@@ -95,7 +95,10 @@ impl Sampling {
         };
         let (mut sampled, mut refused) = named(outcome, &self.target);
         sampled.answers = answers;
-        sampled.usage = usage.unwrap_or_default();
+        // The busiest thread comes first.
+        sampled.busiest_thread =
+            window.as_ref().and_then(|window| Some(window.threads.first()?.name.clone()));
+        sampled.usage = window.map(|window| window.usage).unwrap_or_default();
         let sees_kernel = refused.iter().all(|refused| refused.what != Facet::Kernel);
         sampled.interval_ns = interval(&sampled, sees_kernel);
         sampled.cpus = self.target.cpus.map_or(0, |cpus| u32::try_from(cpus.len()).unwrap_or(u32::MAX));

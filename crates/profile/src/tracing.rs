@@ -164,6 +164,7 @@ fn named_parked(names: &Names, parked: BTreeMap<Way, Waited>) -> Vec<Parked> {
     let named = |((pid, way), waited): (Way, Waited)| Parked {
         waits: waited.waits,
         threads: number_of(&waited),
+        thread_ids: waited.threads.iter().copied().collect(),
         time_ns: Nanos(waited.time_ns),
         callers: names.frames(pid, &way),
     };

@@ -374,6 +374,7 @@ fn the_way_to_a_lock_that_parks_its_threads_is_known_and_so_is_the_time() {
     let locked = traced.parked.iter().find(|parked| way(parked) == ["syscall", "lock_slow", "reserve"]);
     let Some(locked) = locked else { panic!("no wait for the lock: {:?}", traced.parked) };
     assert!(locked.threads == 3 && locked.waits > 3 && locked.time_ns.0 > 3_000_000, "{locked:?}");
+    assert_eq!(locked.thread_ids.len(), 3);
     assert!(traced.locks.is_empty(), "their words say nothing of others: {:?}", traced.locks);
 }
 

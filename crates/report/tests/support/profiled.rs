@@ -137,6 +137,7 @@ fn traced(calls: &[(&str, u64)]) -> Traced {
         failed: 0,
         time_ns: Nanos(count * 900),
         returned: count * 120,
+        ..SystemCall::default()
     };
     Traced { answers: ANSWERS, calls: calls.iter().map(call).collect(), ..Traced::default() }
 }

@@ -4,7 +4,7 @@
 //! Buzen, *The Operational Analysis of Queueing Network Models*, ACM Computing Surveys 10(3), 1978). So the one sort of cause or the
 //! other stands first, and within each the one that accounts for most.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
@@ -25,7 +25,7 @@ const LEAST_PIECES: f64 = 1.5;
 /// Fewest connections that found the queue full, and least share of all that came.
 const LEAST_OVERFLOWS: u64 = 3;
 const LEAST_OVERFLOW_SHARE: f64 = 0.01;
-/// Least share of the time that those who want a lock wait for it, and that somebody waits for the disk.
+/// Least share of the time that those who want a lock wait for it, and that those who write wait for the disk.
 const LEAST_WAITING: f64 = 0.2;
 /// Least share of the CPU time that is spent on collecting.
 const LEAST_COLLECTING: f64 = 0.1;
@@ -123,12 +123,33 @@ fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
 }
 
 /// Waits for one lock.
-struct Contended {
+struct Contended<'t> {
     address: Option<u64>,
     function: Option<String>,
     waits: u64,
-    threads: u32,
+    threads: Waiters<'t>,
     time_ns: u64,
+}
+
+/// Threads that waited.
+#[derive(Default)]
+struct Waiters<'t> {
+    /// By their ids, as far as these are known.
+    known: BTreeSet<&'t u32>,
+    /// How many there were at least.
+    least: u32,
+}
+
+impl<'t> Waiters<'t> {
+    /// Adds those that came by one way, of whom some may have come by others too.
+    fn add(&mut self, ids: &'t [u32], number: u32) {
+        self.known.extend(ids);
+        self.least = self.least.max(number);
+    }
+
+    fn number(&self) -> u32 {
+        u32::try_from(self.known.len()).unwrap_or(u32::MAX).max(self.least)
+    }
 }
 
 /// The lock for which its threads waited longest, where they do little else.
@@ -137,13 +158,14 @@ fn lock(traced: &Traced) -> Option<(Cause, f64)> {
         address: Some(*address),
         function: own_function(callers),
         waits: *waits,
-        threads: *threads,
+        threads: Waiters { least: *threads, ..Waiters::default() },
         time_ns: time_ns.0,
     });
     let lock = by_word.chain(parking(traced)).max_by_key(|lock| lock.time_ns)?;
-    let time = traced.loaded_ns.0 as f64 * f64::from(lock.threads);
+    let threads = lock.threads.number();
+    let time = traced.loaded_ns.0 as f64 * f64::from(threads);
     let share = (lock.time_ns as f64 / time.max(1.0)).min(1.0);
-    let Contended { address, function, waits, threads, time_ns } = lock;
+    let Contended { address, function, waits, time_ns, .. } = lock;
     let cause = Cause::Lock {
         address,
         function,
@@ -156,20 +178,19 @@ fn lock(traced: &Traced) -> Option<(Cause, f64)> {
 
 /// Locks that park their threads, known by the function that takes them: those that one function of the program takes are told as one,
 /// because nothing else tells them apart.
-fn parking(traced: &Traced) -> Vec<Contended> {
-    let mut locks: BTreeMap<String, Contended> = BTreeMap::new();
-    for Parked { waits, threads, time_ns, callers } in &traced.parked {
+fn parking(traced: &Traced) -> Vec<Contended<'_>> {
+    let mut locks: BTreeMap<String, Contended<'_>> = BTreeMap::new();
+    for Parked { waits, threads, thread_ids, time_ns, callers } in &traced.parked {
         let Some(function) = function_that_locks(callers) else { continue };
         let lock = locks.entry(function.clone()).or_insert_with(|| Contended {
             address: None,
             function: Some(function),
             waits: 0,
-            threads: 0,
+            threads: Waiters::default(),
             time_ns: 0,
         });
         lock.waits += waits;
-        // The same threads may have come by several ways.
-        lock.threads = lock.threads.max(*threads);
+        lock.threads.add(thread_ids, *threads);
         lock.time_ns += time_ns.0;
     }
     locks.into_values().collect()
@@ -177,7 +198,9 @@ fn parking(traced: &Traced) -> Vec<Contended> {
 
 fn disk(traced: &Traced) -> Option<(Cause, f64)> {
     let call = named(traced, &TO_DISK).max_by_key(|call| call.time_ns)?;
-    let share = call.time_ns.0 as f64 / traced.loaded_ns.0.max(1) as f64;
+    // Time is the sum over the threads, of which an old record does not say how many they were.
+    let time = traced.loaded_ns.0 as f64 * f64::from(call.threads.max(1));
+    let share = call.time_ns.0 as f64 / time.max(1.0);
     let cause = Cause::Disk {
         call: call.name.clone(),
         calls: per(call.count, traced.answers),
@@ -196,8 +219,11 @@ fn one_thread(sampled: &Sampled) -> Option<(Cause, f64)> {
     is_alone.then_some((cause, busy_share))
 }
 
-/// Name of the thread that was seen most often.
+/// Name of the busiest thread; where it is not known, the name that was seen most often, which may be of several threads.
 fn busiest(sampled: &Sampled) -> String {
+    if let Some(name) = &sampled.busiest_thread {
+        return name.clone();
+    }
     let mut samples = vec![0; sampled.threads.len()];
     for stack in sampled.stacks.iter().filter(|stack| stack.owner == Owner::Server) {
         if let Some(of) = samples.get_mut(stack.thread as usize) {

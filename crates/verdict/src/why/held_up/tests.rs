@@ -10,7 +10,7 @@ use super::*;
 const ANSWERS: u64 = 1_000;
 
 fn call(name: &str, count: u64, time: Nanos, returned: u64) -> SystemCall {
-    SystemCall { name: name.to_owned(), count, time_ns: time, returned, failed: 0 }
+    SystemCall { name: name.to_owned(), count, time_ns: time, returned, ..SystemCall::default() }
 }
 
 /// A server that is half busy, asks and answers in one piece each, and does nothing wrongly.
@@ -162,6 +162,7 @@ fn a_lock_that_parks_its_threads_is_told_by_who_takes_it_and_threads_without_wor
     let parked = |callers: &[(&str, &str)], ms| Parked {
         waits: 250,
         threads: 4,
+        thread_ids: Vec::new(),
         time_ns: Nanos::from_millis(ms),
         callers: calls_of(callers),
     };
@@ -188,6 +189,26 @@ fn a_lock_that_parks_its_threads_is_told_by_who_takes_it_and_threads_without_wor
     assert_eq!(function.as_deref(), Some("ObjectMonitor::enter(JavaThread*)"), "who takes it is not known");
 }
 
+/// Each of four threads waits by a way of its own, as where the function was compiled into four others.
+#[test]
+fn threads_that_come_to_a_lock_by_several_ways_all_count() {
+    let take =
+        calls_of(&[("parking_lot::raw_mutex::RawMutex::lock_slow", "shop"), ("shop::reserve", "shop")]);
+    let waiting = |ms| {
+        let way = |ids: &[u32]| Parked {
+            waits: 10,
+            threads: ids.len() as u32,
+            thread_ids: ids.to_vec(),
+            time_ns: Nanos::from_millis(ms),
+            callers: take.clone(),
+        };
+        spoilt(|_, traced| traced.parked = vec![way(&[1, 2]), way(&[2, 3]), way(&[4])])
+    };
+    let Cause::Lock { threads, .. } = only(waiting(300)) else { panic!("a lock") };
+    assert_eq!(threads, 4);
+    assert_eq!(waiting(200), [], "0.6 s of four threads' second each");
+}
+
 #[test]
 fn waiting_for_the_disk_is_told_by_its_call() {
     let synced =
@@ -195,6 +216,11 @@ fn waiting_for_the_disk_is_told_by_its_call() {
     let told = Cause::Disk { call: "fdatasync".to_owned(), calls: 1.0, ns: 800e3 };
     assert_eq!(only(synced(800)), told);
     assert_eq!(synced(100), []);
+    let by_many = spoilt(|_, traced| {
+        let often = call("fdatasync", ANSWERS, Nanos::from_millis(800), 0);
+        traced.calls.push(SystemCall { threads: 16, ..often });
+    });
+    assert_eq!(by_many, [], "sixteen threads wait for a twentieth of their time each");
 }
 
 #[test]
@@ -211,6 +237,14 @@ fn one_thread_is_told_where_others_have_nothing_to_do() {
     };
     assert_eq!((thread.as_str(), busy_share, cpus), ("worker", 0.99, 4));
     assert!((used - 1.1).abs() < 1e-9);
+    let named = spoilt(|sampled, _| {
+        sampled.cpus = 4;
+        sampled.usage.busiest_thread_ns = Some(Nanos::from_millis(990));
+        sampled.usage.user_ns = Nanos::from_millis(900);
+        sampled.busiest_thread = Some("acceptor".to_owned());
+    });
+    let Cause::OneThread { thread, .. } = only(named) else { panic!("a thread") };
+    assert_eq!(thread, "acceptor", "many of one name were seen more often together");
     assert_eq!(busy(4, 3_900), [], "all are busy");
     assert_eq!(busy(1, 999), [], "it has all there is");
 }
