@@ -270,6 +270,24 @@ impl Sampled {
         self.stacks.iter().filter(|stack| stack.owner == owner).map(|stack| stack.samples).sum()
     }
 
+    /// Share of the samples that were lost, 0 to 1.
+    pub fn lost_share(&self) -> f64 {
+        let of = |owner| self.samples_of(owner);
+        let kept = [of(Owner::Server), of(Owner::Kernel), self.idle, self.others];
+        lost_share(self.lost, kept.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// Share of the CPU time that was seen, `seen`, for which the server's samples stand. Cycles are counted only while a CPU is at
+    /// work, so their samples stand for all of it, but for those that were lost.
+    pub fn sampled_share(&self, seen: Nanos) -> f64 {
+        match self.clock {
+            Clock::Hardware => 1.0 - self.lost_share(),
+            Clock::Software => {
+                self.samples_of(Owner::Server) as f64 * self.interval_ns.0 as f64 / seen.0.max(1) as f64
+            }
+        }
+    }
+
     /// The function in which a stack was found; absent where a record names none.
     pub fn innermost(&self, stack: &Stack) -> Option<&Frame> {
         self.frames.get(*stack.frames.first()? as usize)
@@ -283,6 +301,20 @@ impl Sampled {
         let all = self.samples_of(Owner::Server);
         (all > 0).then(|| named as f64 / all as f64)
     }
+}
+
+impl Traced {
+    /// Share of the events that were lost, 0 to 1. A call that ended is two of them; those of other programs are not counted here, so
+    /// the share is too great rather than too small.
+    pub fn lost_share(&self) -> f64 {
+        let calls: u64 = self.calls.iter().map(|call| call.count).fold(0, u64::saturating_add);
+        lost_share(self.lost, calls.saturating_mul(2))
+    }
+}
+
+/// Share of what was lost of all that there was, 0 to 1; nothing of nothing.
+fn lost_share(lost: u64, kept: u64) -> f64 {
+    lost as f64 / lost.saturating_add(kept).max(1) as f64
 }
 
 impl Profile {
@@ -338,5 +370,22 @@ mod tests {
         assert_eq!(Sampled::default().named_share(), None);
         let beyond = Sampled { stacks: vec![stack(Owner::Server, &[9], 1)], ..Sampled::default() };
         assert_eq!(beyond.named_share(), Some(0.0), "a record may say anything");
+    }
+
+    #[test]
+    fn what_was_lost_is_a_share_of_all_there_was() {
+        let stack = |owner, samples| Stack { owner, thread: 0, frames: Vec::new(), samples };
+        let stacks = vec![stack(Owner::Server, 50), stack(Owner::Kernel, 10)];
+        let sampled = Sampled { stacks, idle: 15, others: 5, lost: 20, ..Sampled::default() };
+        assert_eq!(sampled.lost_share(), 0.2);
+        let of =
+            |clock| Sampled { clock, interval_ns: Nanos(3), ..sampled.clone() }.sampled_share(Nanos(300));
+        assert_eq!((of(Clock::Hardware), of(Clock::Software)), (0.8, 0.5));
+        let call = |count| SystemCall { count, ..SystemCall::default() };
+        let traced = Traced { calls: vec![call(40), call(5)], lost: 10, ..Traced::default() };
+        assert_eq!(traced.lost_share(), 0.1);
+        assert_eq!((Sampled::default().lost_share(), Traced::default().lost_share()), (0.0, 0.0));
+        let absurd = Traced { calls: vec![call(u64::MAX), call(1)], lost: u64::MAX, ..Traced::default() };
+        assert!((0.0..=1.0).contains(&absurd.lost_share()));
     }
 }

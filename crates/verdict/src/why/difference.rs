@@ -96,7 +96,7 @@ impl Both<'_> {
         events.sort();
         events.dedup();
         let count = |event: &Event| {
-            let (base, contender) = (mean_count(self.base, event), mean_count(self.other, event));
+            let (base, contender) = (mean_count(self.base, event)?, mean_count(self.other, event)?);
             let (more, less) = if other_spends_more { (contender, base) } else { (base, contender) };
             let is_reason = more - less >= LEAST_COUNT && more >= LEAST_RATIO * less;
             is_reason.then(|| CountDifference { event: event.clone(), base, contender })

@@ -10,6 +10,7 @@ use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
 use assay_model::profile::{Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced};
 
+use super::counted;
 use super::events::{RECEIVING, SENDING};
 use crate::SERVER_SATURATED;
 use crate::budget::{function_that_locks, own_function, samples_by_part};
@@ -42,11 +43,11 @@ const OF_PIECES: [Part; 6] =
 
 /// What one profile shows, each cause with the share that it accounts for; in no order.
 pub(super) fn causes(profile: &Profile) -> Vec<(Cause, f64)> {
-    let Profile { sampled, traced, .. } = profile;
+    let sampled = &profile.sampled;
     if sampled.answers == 0 {
         return Vec::new();
     }
-    let traced = traced.as_ref().filter(|traced| traced.answers > 0);
+    let traced = counted(profile);
     // Whether its own threads are too many is not known where it is not known who else has its CPUs.
     let queue = if profile.sees_others() { run_queue(sampled) } else { None };
     let of_samples = [accept_queue(sampled), one_thread(sampled), collector(profile), queue];

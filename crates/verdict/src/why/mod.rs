@@ -17,7 +17,7 @@ use assay_model::evidence::Busiest;
 use assay_model::experiment::Cell;
 use assay_model::network::Stack;
 use assay_model::part::Part;
-use assay_model::profile::{Owner, Profile, Sampled, Traced};
+use assay_model::profile::{Owner, Profile, Sampled, SystemCall, Traced};
 use assay_model::record::Run;
 use assay_model::usage::Usage;
 use assay_model::why::{Difference, Event, Spending, Why};
@@ -32,6 +32,13 @@ use crate::{SERVER_SATURATED, median};
 use difference::{Side, difference};
 use held_up::{busy_share, causes, in_order};
 use spending::{Spent, spending, watching};
+
+/// Largest share of a slice's events that may be lost for its counts to be believed. Those that are lost are many at once, so what is
+/// left is no sample of all.
+const MOST_LOST: f64 = 0.05;
+/// What is told where more were.
+const CALLS_LOST: &str = "more than a twentieth of the events of its system calls were lost, so calls are not counted here, and no cause that \
+    they would show is looked for";
 
 /// What profiles tell of each cell in which there are any, in the experiment's order.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
@@ -144,7 +151,7 @@ fn spent(profile: &Profile) -> Option<Spent> {
     let (answers, samples) = (sampled.answers as f64, sampled.samples_of(Owner::Server));
     let cpu_ns = sampled.usage.cpu_ns().0 as f64;
     let mut counts = switches(&sampled.usage, answers);
-    counts.extend(profile.traced.iter().flat_map(calls));
+    counts.extend(counted(profile).into_iter().flat_map(calls));
     let seen_ns = profile.seen_cpu_ns().0 as f64;
     let unseen_ns = (cpu_ns - seen_ns) / answers;
     let parts = samples_by_part(sampled).into_iter().map(|(part, of)| (part, of as f64 * ns_of_a_sample));
@@ -161,11 +168,23 @@ fn spent(profile: &Profile) -> Option<Spent> {
         waits: waits(sampled),
         run_delay_ns: sampled.usage.run_delay_ns.map(|delay| delay.0 as f64 / answers),
         samples,
-        sampled_share: samples as f64 * sampled.interval_ns.0 as f64 / seen_ns,
+        sampled_share: sampled.sampled_share(profile.seen_cpu_ns()),
         unnamed_share: 1.0 - named_share,
         by_file: unnamed::by_file(sampled),
-        refused: profile.refused.iter().map(|refused| refused.why.clone()).collect(),
+        refused: refused(profile),
     })
+}
+
+/// The system calls of a profile, unless too many of their events were lost.
+fn counted(profile: &Profile) -> Option<&Traced> {
+    profile.traced.as_ref().filter(|traced| traced.answers > 0 && traced.lost_share() <= MOST_LOST)
+}
+
+/// Why some of it is not told.
+fn refused(profile: &Profile) -> Vec<String> {
+    let has_lost = profile.traced.as_ref().is_some_and(|traced| traced.lost_share() > MOST_LOST);
+    let whys = profile.refused.iter().map(|refused| refused.why.clone());
+    whys.chain(has_lost.then(|| CALLS_LOST.to_owned())).collect()
 }
 
 /// Share of all samples of the server's CPUs in which other programs ran.
@@ -196,8 +215,8 @@ fn switches(usage: &Usage, answers: f64) -> Vec<(Event, f64)> {
 
 fn calls(traced: &Traced) -> Vec<(Event, f64)> {
     let answers = traced.answers as f64;
-    let of = traced.calls.iter().filter(|_| traced.answers > 0);
-    of.map(|call| (Event::SystemCall { name: call.name.clone() }, call.count as f64 / answers)).collect()
+    let of = |call: &SystemCall| (Event::SystemCall { name: call.name.clone() }, call.count as f64 / answers);
+    traced.calls.iter().map(of).collect()
 }
 
 #[cfg(test)]

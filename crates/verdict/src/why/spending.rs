@@ -111,16 +111,22 @@ fn mean(values: impl Iterator<Item = f64>, confidence: f64) -> Interval {
 /// How often each event happens for an answer, the most frequent first.
 fn counts(restarts: &[&Spent]) -> Vec<CountSpending> {
     let events: BTreeSet<&Event> = restarts.iter().flat_map(|spent| spent.counts.keys()).collect();
-    let count =
-        |event: &Event| CountSpending { event: event.clone(), per_answer: mean_count(restarts, event) };
-    let mut counts: Vec<CountSpending> = events.into_iter().map(count).collect();
+    let count = |event: &Event| {
+        Some(CountSpending { event: event.clone(), per_answer: mean_count(restarts, event)? })
+    };
+    let mut counts: Vec<CountSpending> = events.into_iter().filter_map(count).collect();
     counts.sort_by(|a, b| b.per_answer.total_cmp(&a.per_answer).then_with(|| a.event.cmp(&b.event)));
     counts
 }
 
-/// How often an event happens for an answer, on average over the restarts.
-pub(super) fn mean_count(restarts: &[&Spent], event: &Event) -> f64 {
-    mean_of(restarts, |spent| spent.counts.get(event).copied().unwrap_or(0.0))
+/// How often an event happens for an answer, on average over the restarts in which such were counted; `None` without any. Every server
+/// makes some system calls, so one of which none is known was not followed.
+pub(super) fn mean_count(restarts: &[&Spent], event: &Event) -> Option<f64> {
+    let is_call = |event: &Event| matches!(event, Event::SystemCall { .. });
+    let is_counted = |spent: &&Spent| !is_call(event) || spent.counts.keys().any(is_call);
+    let counted: Vec<&Spent> = restarts.iter().copied().filter(is_counted).collect();
+    let mean = mean_of(&counted, |spent| spent.counts.get(event).copied().unwrap_or(0.0));
+    (!counted.is_empty()).then_some(mean)
 }
 
 /// A figure's mean over the restarts.

@@ -6,7 +6,9 @@ use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
 use assay_model::load::Arrival;
 use assay_model::network::Network;
 use assay_model::part::Part;
-use assay_model::profile::{Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack};
+use assay_model::profile::{
+    Clock, Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack, SystemCall, Traced,
+};
 use assay_model::record::{Measurement, Run};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -161,6 +163,30 @@ fn time_in_a_kernel_that_may_not_be_seen_is_given_to_nobody() {
     assert!(close(told.cpu_ns, 10_000.0) && close(told.sampled_share, 1.0), "{told:?}");
     let seen = super::spent(&half_seen(Vec::new())).expect("samples");
     assert!(close(seen.of(Part::Application), 10_000.0) && seen.unseen_ns == 0.0, "{seen:?}");
+}
+
+#[test]
+fn counts_of_calls_that_were_lost_are_withheld_and_that_is_told() {
+    let with = |lost| {
+        let calls = vec![SystemCall { name: "read".to_owned(), count: 100, ..SystemCall::default() }];
+        let traced = Traced { answers: 10, calls, lost, ..Traced::default() };
+        super::spent(&Profile { traced: Some(traced), ..half_seen(Vec::new()) }).expect("samples")
+    };
+    let (whole, torn) = (with(10), with(20));
+    assert_eq!((whole.counts.get(&call("read")), whole.refused.len()), (Some(&10.0), 0));
+    assert_eq!(torn.counts.get(&call("read")), None);
+    assert!(torn.refused.iter().any(|why| why.contains("were lost")), "{:?}", torn.refused);
+    // Neither a restart nor a contender of which calls are not known makes none.
+    assert_eq!(super::spending::mean_count(&[&whole, &torn], &call("read")), Some(10.0));
+    assert_eq!(super::spending::mean_count(&[&torn], &call("read")), None);
+}
+
+#[test]
+fn samples_that_were_lost_do_not_stand_for_the_cpu_time_whatever_the_clock() {
+    let mut profile = half_seen(Vec::new());
+    (profile.sampled.clock, profile.sampled.lost) = (Clock::Hardware, 1);
+    let told = super::spent(&profile).expect("samples");
+    assert!((told.sampled_share - 0.8).abs() < 1e-9, "one of five: {told:?}");
 }
 
 #[test]

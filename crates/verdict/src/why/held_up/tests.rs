@@ -210,6 +210,19 @@ fn threads_that_come_to_a_lock_by_several_ways_all_count() {
 }
 
 #[test]
+fn where_calls_were_lost_nothing_is_concluded_from_those_that_are_left() {
+    let lost = |lost| {
+        spoilt(|_, traced| {
+            traced.calls.push(call("fdatasync", ANSWERS, Nanos::from_millis(800), 0));
+            traced.lost = lost;
+        })
+    };
+    let events = 2 * 4 * ANSWERS;
+    assert!(matches!(only(lost(events / 25)), Cause::Disk { .. }));
+    assert_eq!(lost(events / 15), []);
+}
+
+#[test]
 fn waiting_for_the_disk_is_told_by_its_call() {
     let synced =
         |ms| spoilt(|_, traced| traced.calls.push(call("fdatasync", ANSWERS, Nanos::from_millis(ms), 0)));
