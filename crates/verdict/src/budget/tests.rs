@@ -260,3 +260,17 @@ fn the_own_function_of_a_lock_is_behind_those_of_every_library() {
     assert_eq!(own_function(&taken[..2]).as_deref(), Some("__lll_lock_wait"));
     assert_eq!(own_function(&[]), None);
 }
+
+/// Since Go 1.24 threads that wait for a lock of its runtime park at a word of their own (`runtime/lock_spinbit.go`).
+#[test]
+fn a_lock_inside_gos_runtime_is_told_by_who_takes_it() {
+    let wait =
+        ["runtime.futex.abi0", "runtime.futexsleep", "runtime.semasleep"].map(|name| native(name, "shop"));
+    let taken = ["runtime.lock2", "runtime.chansend", "runtime.chansend1", "main.reserve"];
+    let taken = [&wait[..], &taken.map(|name| native(name, "shop"))].concat();
+    assert_eq!(function_that_locks(&taken).as_deref(), Some("main.reserve"));
+    // On the scheduler's own stack nothing of the program is above it.
+    assert_eq!(function_that_locks(&taken[..5]).as_deref(), Some("runtime.chansend"));
+    let idle = ["runtime.notesleep", "runtime.mPark", "runtime.stopm"].map(|name| native(name, "shop"));
+    assert_eq!(function_that_locks(&[&wait[..2], &idle].concat()), None, "a thread without work");
+}
