@@ -131,18 +131,21 @@ fn load(arguments: &[String]) {
     let is_asked = arguments.iter().any(|word| word == "--on-request");
     let (mut histogram, mut books, mut lengths) =
         (Histogram::new(), Books::default(), [seconds("--warmup"), seconds("-d")]);
+    let mut streams: Vec<Option<TcpStream>> =
+        (0..value("-c").parse::<u32>().expect("-c")).map(|_| None).collect();
     if is_asked {
+        streams.iter_mut().for_each(|stream| *stream = TcpStream::connect(authority(arguments)).ok());
         lengths = [Duration::ZERO; 2];
         println!("{CONNECTED}");
         for line in std::io::stdin().lines().map_while(Result::ok) {
             let ns = line.split(' ').map(|ns| Duration::from_nanos(ns.parse().expect("ns")));
             let [settle, length]: [Duration; 2] = ns.collect::<Vec<_>>().try_into().expect("two");
-            let turn = turn(arguments, [settle, length], &mut histogram, &mut books);
+            let turn = turn(arguments, &mut streams, [settle, length], &mut histogram, &mut books);
             println!("{}", serde_json::to_string(&turn).expect("json"));
             lengths = [lengths[0] + settle, lengths[1] + length];
         }
     } else {
-        turn(arguments, lengths, &mut histogram, &mut books);
+        turn(arguments, &mut streams, lengths, &mut histogram, &mut books);
     }
     books.errors.retain(|_, n| *n > 0);
     books.issued = books.ok + books.failed();
@@ -180,31 +183,41 @@ fn load(arguments: &[String]) {
     println!("{}", serde_json::to_string(&report).expect("json"));
 }
 
-/// One window after some load, with connections of its own.
+fn authority(arguments: &[String]) -> &str {
+    arguments[0].strip_prefix("http://").expect("url")
+}
+
+/// One window after some load, over the connections that are there; the others are made first.
 fn turn(
     arguments: &[String],
+    streams: &mut Vec<Option<TcpStream>>,
     [settle, length]: [Duration; 2],
     histogram: &mut Histogram,
     books: &mut Books,
 ) -> LoadTurn {
     let value =
         |name: &str| arguments[arguments.iter().position(|word| word == name).expect(name) + 1].as_str();
-    let authority = arguments[0].strip_prefix("http://").expect("url").to_owned();
     let workload: Workload =
         serde_json::from_str(&std::fs::read_to_string(value("--workload")).expect("workload"))
             .expect("workload");
     let request = workload.requests[0].clone();
     let begin = Instant::now() + settle;
     let end = begin + length;
-    let clients: Vec<_> = (0..value("-c").parse::<u32>().expect("-c"))
-        .map(|_| {
-            let (authority, path) = (authority.clone(), request.path.clone());
+    let clients: Vec<_> = streams
+        .drain(..)
+        .map(|stream| {
+            let (authority, path) = (authority(arguments).to_owned(), request.path.clone());
             let body = request.expect.body.clone().unwrap_or_default();
-            std::thread::spawn(move || client(&authority, &path, &body, begin, end))
+            std::thread::spawn(move || {
+                let mut stream = stream.or_else(|| TcpStream::connect(&authority).ok());
+                let seen = client(stream.as_mut(), &authority, &path, &body, [begin, end]);
+                (stream.filter(|_| seen.2 == 0), seen)
+            })
         })
         .collect();
     let mut turn = LoadTurn { settle_ns: settle.into(), window_ns: length.into(), ..LoadTurn::default() };
-    for (own, ok, failed) in clients.into_iter().map(|client| client.join().expect("client")) {
+    for (stream, (own, ok, failed)) in clients.into_iter().map(|client| client.join().expect("client")) {
+        streams.push(stream);
         turn.ok += own.count();
         turn.failed += failed;
         turn.answered += ok;
@@ -215,11 +228,17 @@ fn turn(
     turn
 }
 
-fn client(authority: &str, path: &str, body: &str, begin: Instant, end: Instant) -> (Histogram, u64, u64) {
+fn client(
+    stream: Option<&mut TcpStream>,
+    authority: &str,
+    path: &str,
+    body: &str,
+    [begin, end]: [Instant; 2],
+) -> (Histogram, u64, u64) {
     let (mut histogram, mut ok, mut failed) = (Histogram::new(), 0, 0);
     let wanted = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let mut answer = vec![0; wanted.len()];
-    let Ok(mut stream) = TcpStream::connect(authority) else { return (histogram, 0, 1) };
+    let Some(stream) = stream else { return (histogram, 0, 1) };
     while Instant::now() < end {
         let sent = Instant::now();
         let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");

@@ -54,6 +54,8 @@ const TYPICAL_OVERHEAD: Duration = Duration::from_millis(80);
 const TYPICAL_GENERATOR: Duration = Duration::from_millis(300);
 /// What starting a generator for a slice takes that profiles, connecting, and finding the names of functions, before any was timed.
 const TYPICAL_SLICE: Duration = Duration::from_millis(300);
+/// Load before a slice that profiles, in seconds: until every connection is accepted and has been answered.
+pub(crate) const PROFILE_SETTLE_S: f64 = 0.1;
 /// What making one connection takes, before any was timed: noticed with thousands only.
 const TYPICAL_CONNECT: Duration = Duration::from_micros(100);
 /// Generators that are started for warming a contender up on one workload and counting, before any was timed.
@@ -229,8 +231,8 @@ pub(crate) fn predicted_profile(experiment: &Experiment, cells: &[Cell], lives: 
     let Some((Slices { sampled_s, traced_s }, cells)) = profiled(experiment, cells, lives) else {
         return Duration::ZERO;
     };
-    let traced = traced_s.map_or(Duration::ZERO, |seconds| TYPICAL_SLICE + Duration::from_secs_f64(seconds));
-    let each = TYPICAL_SLICE + Duration::from_secs_f64(sampled_s) + traced;
+    let slice = |seconds: f64| TYPICAL_SLICE + Duration::from_secs_f64(PROFILE_SETTLE_S + seconds);
+    let each = slice(sampled_s) + traced_s.map_or(Duration::ZERO, slice);
     each * u32::try_from(cells.iter().filter(|cell| !cell.offered.is_search()).count()).unwrap_or(u32::MAX)
 }
 

@@ -19,6 +19,7 @@ use assay_link::Spec;
 use assay_model::contender::Contender;
 use assay_model::design::{Because, Comparing, Design, Side};
 use assay_model::load::Arrival;
+use assay_model::profiling::Profiling;
 use assay_model::record::{DuetTurn, NotRun, Program, Record, Stage, State};
 use assay_model::setting::Setting;
 use assay_verdict::{Ending, ending, judge};
@@ -199,6 +200,32 @@ fn good_servers_are_measured_in_every_round_and_cell() {
         assert!(cell.standings.len() == 2 && (cell.pairs.len() == 1 || disturbed), "{cell:?}");
     }
     assert_eq!(ending(&record, &verdict, false), Ending::Fine);
+    place.assert_clean(&record);
+}
+
+/// Connections are made before a slice that profiles, and closed after it: what a server does for that is no part of its answers.
+#[test]
+fn a_profile_has_nothing_in_it_of_making_connections() {
+    let place = Place::new();
+    let mut plan = place.plan(vec![place.contender("a", "exec KIT serve right")]);
+    (plan.experiment.profile, plan.experiment.rounds) = (Profiling::Always, 1);
+    let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
+    let profiles: Vec<_> =
+        record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.profiles).collect();
+    assert_eq!(profiles.len(), 2, "{:?}", record.rounds);
+    for profile in profiles {
+        assert!(profile.sampled.answers > 0, "{profile:?}");
+        let Some(traced) = &profile.traced else {
+            return assay_skip::skip("root", format_args!("{:?}", profile.refused));
+        };
+        let calls = |names: &[&str]| {
+            let named = traced.calls.iter().filter(|call| names.contains(&call.name.as_str()));
+            named.map(|call| call.count).sum::<u64>()
+        };
+        assert!(calls(&["read", "recvfrom"]) > 0, "{traced:?}");
+        // Each has a thread of its own.
+        assert_eq!(calls(&["accept4", "clone", "clone3"]), 0, "{traced:?}");
+    }
     place.assert_clean(&record);
 }
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use assay_model::experiment::{Cell, Experiment, Span};
-use assay_model::load::{Arrival, LoadReport};
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::load::{Arrival, LoadReport, LoadTurn};
 use assay_model::profile::{Profile, Refused, Sampled, Traced};
 use assay_model::record::Run;
 use assay_model::units::Nanos;
@@ -15,10 +15,11 @@ use assay_verdict::rates::rate_for;
 use super::event::Event;
 use super::halt::Halt;
 use super::profiler::Profiler;
-use super::server_run::{OngoingRun, Order, ServerRun};
+use super::server_run::{OngoingRun, ServerRun, wanted};
 use super::telling::Telling;
+use crate::generator::Generator;
 use crate::log;
-use crate::schedule::{Lives, Slices, predicted_profile, profiled};
+use crate::schedule::{Lives, PROFILE_SETTLE_S, Slices, predicted_profile, profiled};
 
 impl OngoingRun<'_> {
     /// Profiles the server in each of its cells, where the run asks for it. A control is the same program once more.
@@ -86,14 +87,15 @@ impl OngoingRun<'_> {
         length_s: f64,
         profiler: &Profiler,
     ) -> Result<(Sampled, Vec<Refused>), Halt> {
+        let mut generator = self.settled(cell, arrival)?;
         let sampling = profiler.sample();
-        let loaded = self.slice(cell, arrival, length_s);
-        // Ended also when the load failed, so that nothing goes on behind the run's back.
-        let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
-        let load = loaded?;
-        let times = Times::of(&load.latency).ok();
+        let loaded = self.slice(&mut generator, length_s);
+        // Ended also when the load failed, so that nothing goes on behind the run's back; and before connections are closed.
+        let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |turn| turn.answered));
+        let loaded_ns = length_of(&loaded?);
+        let times = Times::of(&self.end_slice(generator)?.latency).ok();
         let median_ns = times.and_then(|times| times.service.quantile(0.5)).map(Nanos);
-        Ok((Sampled { loaded_ns: length_of(&load), median_ns, ..sampled }, refused))
+        Ok((Sampled { loaded_ns, median_ns, ..sampled }, refused))
     }
 
     fn traced(
@@ -103,30 +105,51 @@ impl OngoingRun<'_> {
         length_s: f64,
         profiler: &Profiler,
     ) -> Result<Result<Traced, Refused>, Halt> {
+        let mut generator = self.settled(cell, arrival)?;
         let tracing = match profiler.trace() {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
         };
-        let loaded = self.slice(cell, arrival, length_s);
-        let seen = tracing.finish(loaded.as_ref().map_or(0, |load| load.books.ok));
-        let load = loaded?;
-        Ok(seen.map(|traced| Traced { loaded_ns: length_of(&load), ..traced }))
+        let loaded = self.slice(&mut generator, length_s);
+        let seen = tracing.finish(loaded.as_ref().map_or(0, |turn| turn.answered));
+        let loaded_ns = length_of(&loaded?);
+        self.end_slice(generator)?;
+        Ok(seen.map(|traced| Traced { loaded_ns, ..traced }))
+    }
+
+    /// A generator whose connections are made and have been in use, so that none of that is in the slice that follows: a server
+    /// accepts them, and agrees on keys, no sooner than it comes to it.
+    fn settled(&mut self, cell: &Cell, arrival: &Arrival) -> Result<Generator, Halt> {
+        let Self { server_run, server, .. } = self;
+        let mut generator = server_run.generator_with(server, cell, arrival.clone())?;
+        wanted(server, server_run.stop, |wanted| generator.await_connections(wanted))?;
+        let settle = Nanos::from_secs_f64(PROFILE_SETTLE_S);
+        let turn = wanted(server, server_run.stop, |wanted| generator.window(settle, Nanos::ZERO, wanted))?;
+        self.loaded += length_of(&turn);
+        Ok(generator)
     }
 
     /// Loads the server for a moment.
-    fn slice(&mut self, cell: &Cell, arrival: &Arrival, length_s: f64) -> Result<LoadReport, Halt> {
-        let (length, arrival) = (Span::Seconds(length_s), arrival.clone());
-        let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
-        let load = self.server_run.load(&mut self.server, &order)?;
+    fn slice(&mut self, generator: &mut Generator, length_s: f64) -> Result<LoadTurn, Halt> {
+        let length = Nanos::from_secs_f64(length_s);
+        let turn = wanted(&mut self.server, self.server_run.stop, |wanted| {
+            generator.window(Nanos::ZERO, length, wanted)
+        })?;
+        self.loaded += length_of(&turn);
+        Ok(turn)
+    }
+
+    /// Closes the connections of a slice; what the generator saw in it.
+    fn end_slice(&mut self, generator: Generator) -> Result<LoadReport, Halt> {
+        let load = wanted(&mut self.server, self.server_run.stop, |wanted| generator.finish(wanted))?;
         self.check_server(load.books.failed() > 0)?;
-        self.loaded += length_of(&load);
         Ok(load)
     }
 }
 
 /// How long a server was loaded.
-fn length_of(load: &LoadReport) -> Nanos {
-    load.warmup_ns + load.window_ns
+fn length_of(turn: &LoadTurn) -> Nanos {
+    turn.settle_ns + turn.window_ns
 }
 
 /// What profiling took of a first round that later rounds do without.

@@ -241,9 +241,29 @@ impl<'a> ServerRun<'a> {
         cpus: &CpuSet,
         name: &str,
     ) -> Result<Generator, Halt> {
+        self.generator_of(server, (cell, Arrival::Closed), cpus, name)
+    }
+
+    /// A generator for windows in which requests arrive so.
+    pub(super) fn generator_with(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        arrival: Arrival,
+    ) -> Result<Generator, Halt> {
+        self.generator_of(server, (cell, arrival), self.generator_cpus, "load")
+    }
+
+    fn generator_of(
+        &self,
+        server: &mut Server,
+        (cell, arrival): (&Cell, Arrival),
+        cpus: &CpuSet,
+        name: &str,
+    ) -> Result<Generator, Halt> {
         let files = Files { cpus: cpus.to_string(), ..self.files(server, cell) };
         let length = Span::Seconds(0.0);
-        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
+        let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
         let order = self.load_order(&files, &order);
         let name = format!("{name}-{}", server.authority.replace([':', '[', ']'], "-"));
         wanted(server, self.stop, |_| Generator::begin(&order, &self.plan.tools, self.link, self.work, &name))
