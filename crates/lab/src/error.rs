@@ -84,13 +84,13 @@ impl std::fmt::Display for SourcePlace {
 /// of the record ([`assay_model::record::NotRun`]).
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// No catalogue anywhere.
+    /// No catalogue where one was said to be.
     #[error(
         "no catalogue found (a folder that holds contenders/ and workloads/); looked in {looked_in}: \
          give one with --catalogue or ASSAY_CATALOGUE"
     )]
     NoCatalogue {
-        /// Folders that were tried.
+        /// The folder that was named.
         looked_in: String,
     },
     /// Another host cannot do what is needed of it.

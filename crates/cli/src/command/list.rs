@@ -3,9 +3,9 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use assay_lab::Exit;
 use assay_lab::catalogue::{self, Catalogue};
 use assay_lab::conformance;
-use assay_lab::{Exit, LabError};
 use assay_report::foreign;
 use assay_report::terminal::Style;
 use assay_report::text::elide;
@@ -50,15 +50,14 @@ pub(crate) fn open_if(needed: bool, places: &Places) -> Result<Catalogue, Failur
     }
 }
 
-/// Where the user has one; `None` where none was named and none is near.
+/// Where the user has one; `None` where none was named and none is near. One that somebody else may have put there is passed over and told.
 fn find(places: &Places) -> Result<Option<PathBuf>, Failure> {
     let cwd =
         std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
     let executable = std::env::current_exe().ok();
-    match catalogue::find(places.catalogue.as_deref(), &cwd, executable.as_deref()) {
-        Err(LabError::NoCatalogue { .. }) if places.catalogue.is_none() => Ok(None),
-        found => Ok(Some(found?)),
-    }
+    let found = catalogue::find(places.catalogue.as_deref(), &cwd, executable.as_deref())?;
+    found.passed_over.iter().for_each(output::warning);
+    Ok(found.root)
 }
 
 fn read(root: &Path) -> Result<Catalogue, Failure> {

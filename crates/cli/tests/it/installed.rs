@@ -1,5 +1,6 @@
 //! A binary by itself: no repository is above it, nor above where it is started.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -43,6 +44,28 @@ fn an_installed_binary_brings_its_catalogue() {
     assert_eq!(data.join("assay").read_dir().expect("folder").count(), 1);
     assay(&["list", "--catalogue", "/nowhere"]).code(2).stderr(contains("/nowhere"));
     assert_eq!(empty.read_dir().expect("folder").count(), 0, "the folder stays as it is");
+}
+
+#[test]
+fn a_catalogue_that_anybody_may_have_put_above_is_passed_over_and_told() {
+    let installed = Installed::new();
+    let planted = "name = \"planted\"\ntitle = \"P\"\nlanguage = \"c\"\nkind = \"server\"\nworkloads = [\"hello\"]\n\
+                   [run]\ncommand = [\"true\"]\n";
+    for folder in ["contenders/c/planted", "workloads"] {
+        std::fs::create_dir_all(installed.path(folder)).expect("folder");
+    }
+    std::fs::write(installed.path("contenders/c/planted/contender.toml"), planted).expect("written");
+    let listed = |words: &str, is_passed_over: bool| {
+        let told = installed.assay(&["list"]).code(0).stdout(contains(words));
+        let note = String::from_utf8(told.get_output().stderr.clone()).expect("UTF-8");
+        assert_eq!(note.contains("is passed over, because everybody may write to"), is_passed_over, "{note}");
+    };
+    listed("planted", false);
+    let everybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(installed.path("."), everybody).expect("mode");
+    listed("nginx", true);
+    let named = installed.path(".").display().to_string();
+    installed.assay(&["list", "--catalogue", &named]).code(0).stdout(contains("planted"));
 }
 
 #[test]

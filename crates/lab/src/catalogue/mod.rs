@@ -4,6 +4,7 @@ mod check;
 mod experiment;
 mod file;
 mod lab;
+mod place;
 mod select;
 mod workload;
 
@@ -17,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 pub use file::Warning;
 pub use lab::{read_lab, typed_host};
+pub use place::{Found, PassedOver, find};
 pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;
@@ -186,31 +188,6 @@ pub(crate) const CONTENDER_FILE: &str = "contender.toml";
 /// Longest file of TOML that is read.
 const MAX_TOML_BYTES: u64 = 1 << 20;
 
-/// Where the catalogue is: `given` (from `--catalogue` or `ASSAY_CATALOGUE`) as it is; else the nearest folder at or
-/// above `cwd`, else at or above `executable`, that holds `contenders/` and `workloads/`.
-///
-/// # Errors
-/// [`LabError::NoCatalogue`] with the folders that were tried.
-pub fn find(given: Option<&Path>, cwd: &Path, executable: Option<&Path>) -> Result<PathBuf, LabError> {
-    let is_root = |folder: &Path| folder.join("contenders").is_dir() && folder.join("workloads").is_dir();
-    if let Some(root) = given {
-        return if is_root(root) {
-            Ok(root.to_owned())
-        } else {
-            Err(LabError::NoCatalogue { looked_in: root.display().to_string() })
-        };
-    }
-    let starts: Vec<&Path> = [Some(cwd), executable].into_iter().flatten().collect();
-    let found = starts.iter().flat_map(|start| start.ancestors()).find(|folder| is_root(folder));
-    found.map(Path::to_owned).ok_or_else(|| LabError::NoCatalogue {
-        looked_in: starts
-            .iter()
-            .map(|start| format!("{} and above", start.display()))
-            .collect::<Vec<_>>()
-            .join(", "),
-    })
-}
-
 pub(crate) fn unknown<'a>(
     what: &'static str,
     name: &str,
@@ -339,20 +316,6 @@ mod tests {
         let (_root, read) = with(&[("contenders/c/x/contender.toml", &text)]);
         let error = read.expect_err("placeholder").to_string();
         assert!(error.contains("contender.toml:7:1") && error.contains("did you mean PORT"), "{error}");
-    }
-
-    #[test]
-    fn finds_the_root_above_the_working_folder_or_the_program() {
-        let (root, _) = with(&[("contenders/c/x/contender.toml", CONTENDER), ("workloads/w.toml", "")]);
-        let deep = root.path().join("contenders/c/x");
-        let elsewhere = tempfile::tempdir().expect("folder");
-        assert_eq!(find(None, &deep, None).expect("above"), root.path());
-        assert_eq!(find(None, elsewhere.path(), Some(&deep)).expect("program"), root.path());
-        let error = find(Some(elsewhere.path()), &deep, None).expect_err("given").to_string();
-        assert!(
-            error.contains("--catalogue") && error.contains(&elsewhere.path().display().to_string()),
-            "{error}"
-        );
     }
 
     #[test]
