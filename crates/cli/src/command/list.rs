@@ -118,7 +118,7 @@ fn json(rows: &[Vec<String>], columns: &[&str]) -> Result<String, Failure> {
     };
     let objects: Vec<Map<String, Value>> = rows.iter().map(object).collect();
     let text = serde_json::to_string_pretty(&objects).map_err(|e| Failure::Bug(e.to_string()))?;
-    Ok(text + "\n")
+    Ok(foreign::json(&text) + "\n")
 }
 
 /// Columns as wide as their widest entry; the last one as it is.

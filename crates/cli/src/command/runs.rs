@@ -2,6 +2,7 @@
 
 use assay_lab::LabError;
 use assay_lab::store::{Store, read_record};
+use assay_report::foreign;
 use assay_report::listing::{self, Entry};
 use assay_verdict::judge;
 
@@ -19,7 +20,7 @@ pub(super) fn run(arguments: &ListArguments) -> Result<(), Failure> {
     let entries: Vec<Entry> = ids[earlier..].iter().filter_map(|id| entry(&store, id)).collect();
     if arguments.json {
         let text = serde_json::to_string_pretty(&entries).map_err(|e| Failure::Bug(e.to_string()))?;
-        output::result(&(text + "\n"));
+        output::result(&(foreign::json(&text) + "\n"));
     } else {
         output::result(&listing::text(&entries, &output::style(arguments.ascii)));
     }

@@ -76,12 +76,35 @@ fn arguments_that_are_no_utf_8_are_no_fault() {
 #[test]
 fn names_of_others_cannot_steer_a_terminal() {
     let lab = Lab::new();
-    lab.contender("good", "server", "about = \"x\\u001b]0;t\\u0007\\u202Ey\"\n[run]\ncommand = [\"true\"]");
+    lab.contender(
+        "good",
+        "server",
+        "about = \"x\\u001b]0;t\\u0007\\u009B\\u202Ey\"\n[run]\ncommand = [\"true\"]",
+    );
     let listed = stdout(&lab.assay(&["list"]).assert().code(0));
+    let as_json = stdout(&lab.assay(&["list", "--json"]).assert().code(0));
+    let read: serde_json::Value = serde_json::from_str(&as_json).expect("JSON");
+    assert_eq!(read[0]["about"], "x\u{1b}]0;t\u{7}\u{9b}\u{202e}y", "programs read what is there");
     let told = stderr(&lab.assay(&["run", "evil\u{202e}\u{9b}31m"]).assert().code(2));
-    for text in [listed, told] {
+    let runs = runs_with_a_command(&lab, "x\u{9b}31m\u{202e}y");
+    for text in [listed, as_json, told, runs] {
         assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
     }
+}
+
+/// The list of runs as JSON, with one that somebody else brought.
+fn runs_with_a_command(lab: &Lab, word: &str) -> String {
+    lab.calm("calm");
+    lab.run(&["calm"]).assert().code(0);
+    let file = lab.run_folder().join("record.json");
+    let text = std::fs::read_to_string(&file).expect("a record");
+    let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    record["command"] = serde_json::json!(["assay", "run", word]);
+    std::fs::write(&file, record.to_string()).expect("written");
+    let runs = stdout(&lab.assay(&["list", "runs", "--json"]).assert().code(0));
+    let read: serde_json::Value = serde_json::from_str(&runs).expect("JSON");
+    assert!(read[0]["command"].as_str().is_some_and(|command| command.contains(word)), "{runs}");
+    runs
 }
 
 /// Measures on a small disk that is filled as soon as a round is saved, and keeps what was on it.
