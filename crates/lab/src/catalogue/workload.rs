@@ -1,6 +1,6 @@
 //! Workloads as people write them, with what their files refer to.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use assay_model::family::Parameter;
 use assay_model::template::literal;
@@ -52,7 +52,7 @@ pub(super) fn complete(
     for (index, request) in members.iter_mut().flat_map(|member| member.requests.iter_mut().enumerate()) {
         fill(&mut request.expect, source.file).map_err(|(key, problem)| {
             let key = within(&format!("request.{index}.expect.{key}"));
-            source.invalid(&key, problem, "name a text file of 1 MiB at most")
+            source.invalid(&key, problem, "name a text file of 1 MiB at most, beside the workload or below")
         })?;
     }
     match members.iter().find_map(Checked::fault) {
@@ -92,13 +92,16 @@ fn fill(expect: &mut Expect, workload: &Path) -> Result<(), (&'static str, Strin
     Ok(())
 }
 
+/// The text of a file beside the workload's own. A workload may come from anybody, and a record of it may go to anybody: no other file
+/// of the user's gets into that.
 fn text_of(name: &str, workload: &Path) -> Result<String, String> {
-    let path = workload.with_file_name(name);
-    let told = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    if std::fs::metadata(&path).map_err(told)?.len() > MAX_BODY_FILE_BYTES {
-        return Err(format!("{} is too long", path.display()));
+    let is_plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(name).components().all(is_plain) {
+        return Err(format!("`{name}` leads out of the folder of the workload"));
     }
-    std::fs::read_to_string(&path).map_err(told)
+    let path = workload.with_file_name(name);
+    assay_file::read(&path, MAX_BODY_FILE_BYTES)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -145,6 +148,21 @@ mod tests {
             let error = with(wrong).expect_err(words).to_string();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_elsewhere_or_without_an_end_is_not_read() {
+        for (name, files) in [("/etc/passwd", &[][..]), ("../page", &[]), ("./a/../../page", &[])] {
+            for key in ["body_file", "json_file", "html_file"] {
+                let error = read_with(&format!("{key} = \"{name}\""), files).expect_err(name).to_string();
+                assert!(error.contains("w.toml:6:1") && error.contains("leads out of the folder"), "{error}");
+            }
+        }
+        let folder = tempfile::tempdir().expect("folder");
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless")).expect("a link");
+        let error = text_of("endless", &folder.path().join("w.toml")).expect_err("without an end");
+        assert!(error.contains("longer than 1048576 bytes"), "{error}");
+        assert_eq!(read_with("body_file = \"./page\"", &[("page", "a")]).expect("reads").len(), 1);
     }
 
     #[test]

@@ -153,12 +153,11 @@ impl Results {
 /// # Errors
 /// When the file cannot be read, is too long, is no JSON or no `T`.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, LabError> {
-    let length = std::fs::metadata(path).map_err(|source| LabError::read(path, source))?.len();
-    if length > MAX_BYTES {
-        let problem = format!("{length} bytes is too long for {what}; {MAX_BYTES} are read at most");
-        return Err(LabError::Argument { given: path.display().to_string(), problem });
-    }
-    let text = std::fs::read_to_string(path).map_err(|source| LabError::read(path, source))?;
+    read_within(MAX_BYTES, path, what)
+}
+
+fn read_within<T: DeserializeOwned>(at_most: u64, path: &Path, what: &str) -> Result<T, LabError> {
+    let text = assay_file::read(path, at_most).map_err(|source| LabError::read(path, source))?;
     serde_json::from_str(&text).map_err(|error| {
         let place =
             SourcePlace { file: path.to_owned(), line: error.line().max(1), column: error.column().max(1) };
@@ -187,4 +186,15 @@ fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         }
     }
     from.deserialize_any(Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_not_read_to_it() {
+        let error = read_within::<Metadata>(1 << 10, Path::new("/dev/zero"), "a file").expect_err("endless");
+        assert!(error.to_string().contains("longer than 1024 bytes"), "{error}");
+    }
 }
