@@ -1,5 +1,6 @@
 //! The page of a run while it goes on: served on this machine, silent while anything is measured.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_lab::rounds::{Event, Observer};
@@ -15,22 +16,33 @@ use assay_report::{foreign, format};
 use crate::failure::Failure;
 use crate::progress::clock;
 use crate::secrets::secrets;
+use crate::{browser, output};
 
 /// Shortest time between two words on turns: each makes the browser draw, on the CPUs of this machine unless it is elsewhere.
 const TURNS_APART: Duration = Duration::from_secs(5);
+
+/// The page that leads a browser to the served one. It goes with the run.
+const ENTRANCE: &str = "live.html";
 
 /// A run's page that is being served.
 pub(crate) struct LivePage {
     server: assay_live::LivePage,
     ongoing: Ongoing,
     said: Option<Instant>,
+    /// Whether it is shown in a browser.
+    is_opened: bool,
 }
 
 impl LivePage {
     /// Serves on this port of loopback, or on a free one where it is 0; nobody is answered before the run has begun.
-    pub(crate) fn begin(port: u16, has_fixed_rounds: bool) -> Result<Self, Failure> {
+    pub(crate) fn begin(port: u16, has_fixed_rounds: bool, is_opened: bool) -> Result<Self, Failure> {
         let server = assay_live::LivePage::begin(port)?;
-        Ok(Self { server, ongoing: Ongoing { has_fixed_rounds, ..Ongoing::default() }, said: None })
+        Ok(Self {
+            server,
+            ongoing: Ongoing { has_fixed_rounds, ..Ongoing::default() },
+            said: None,
+            is_opened,
+        })
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -51,6 +63,17 @@ impl LivePage {
         }
     }
 
+    /// Has a browser open a page in `work` that leads here: the key of the address must not stand in the arguments of processes, which
+    /// every user of this machine can read.
+    fn open(&self, work: &Path) {
+        let entrance = work.join(ENTRANCE);
+        if let Err(error) = assay_file::write_private(&entrance, entrance_to(self.address()).as_bytes()) {
+            return output::warning(error);
+        }
+        // Some desktops wait until the browser is closed.
+        std::thread::spawn(move || browser::open(&entrance).map_err(output::warning));
+    }
+
     fn say(&mut self, event: &Event<'_>) {
         let is_turn = matches!(event, Event::Turned { .. });
         if self.ongoing.take(event) && !(is_turn && self.said.is_some_and(|at| at.elapsed() < TURNS_APART)) {
@@ -66,6 +89,11 @@ impl Observer for LivePage {
             return self.server.hush();
         }
         self.server.speak();
+        if let Event::Begun { work, .. } = event
+            && self.is_opened
+        {
+            self.open(work);
+        }
         match event {
             Event::Judged { record, verdict } => self.show(record, verdict),
             _ => self.say(event),
@@ -155,6 +183,15 @@ impl Ongoing {
     }
 }
 
+/// A page that leads to `address`, which is one of ours and holds no markup.
+fn entrance_to(address: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\n<title>assay</title>\n<p><a href=\"{address}\">The live \
+         page</a></p>\n</html>\n"
+    )
+}
+
 fn measured(contender: &str, cell: &Cell, per_second: f64) -> String {
     format!("{contender}: {}/s on {cell}", format::rate(per_second))
 }
@@ -168,7 +205,7 @@ mod tests {
 
     #[test]
     fn while_a_window_is_measured_nobody_is_answered() {
-        let mut page = LivePage::begin(0, true).expect("a page");
+        let mut page = LivePage::begin(0, true, false).expect("a page");
         let edition = |html| Edition { html, update: "{}" };
         page.server.show(&edition("first")).expect("shown");
         let (host, path) = page.address()["http://".len()..].split_once('/').expect("a path");

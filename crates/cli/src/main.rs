@@ -6,6 +6,7 @@
 
 mod args;
 mod ask;
+mod browser;
 mod command;
 mod destination;
 mod embedded;

@@ -1,8 +1,6 @@
 //! `assay report`: the page of runs, or the index of all of them, computed again from their records.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use assay_lab::Exit;
 use assay_lab::store::Store;
@@ -16,7 +14,7 @@ use assay_verdict::judge;
 
 use crate::args::ReportArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{browser, output};
 
 /// The page of a run, beside its record.
 const PAGE: &str = "report.html";
@@ -27,7 +25,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
         None => write_page(arguments)?,
     };
     output::note(format_args!("report {}", path.display()));
-    if arguments.open { open(path.as_os_str()).map(|()| Exit::Ok) } else { Ok(Exit::Ok) }
+    if arguments.open { browser::open(&path).map(|()| Exit::Ok) } else { Ok(Exit::Ok) }
 }
 
 fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
@@ -103,24 +101,4 @@ fn href(folder: &Path, index: &Path, id: &str) -> Option<String> {
     } else {
         format!("file://{}", page.canonicalize().ok()?.display())
     })
-}
-
-/// Hands a page, a file or an address, to the desktop's browser, which goes on by itself.
-pub(crate) fn open(page: &OsStr) -> Result<(), Failure> {
-    let here = page.display();
-    let opened = Command::new("xdg-open")
-        .arg(page)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match opened {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => {
-            Err(Failure::Machine(format!("xdg-open ended with {status}; open {here} in a browser yourself")))
-        }
-        Err(error) => Err(Failure::Machine(format!(
-            "cannot start xdg-open ({error}): open {here} in a browser yourself, or apt install xdg-utils"
-        ))),
-    }
 }

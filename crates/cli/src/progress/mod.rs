@@ -76,7 +76,7 @@ impl Live {
     /// Tells what is to stay on standard error.
     fn tell(&self, event: &Event<'_>) {
         match event {
-            Event::Begun { id, prediction, outlook } => {
+            Event::Begun { id, prediction, outlook, .. } => {
                 self.say(&format!("run {id}: {}", begun(prediction, *outlook, self.length)));
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),

@@ -1,5 +1,6 @@
 //! What a run tells while it goes on.
 
+use std::path::Path;
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
@@ -19,6 +20,8 @@ pub enum Event<'a> {
     Begun {
         /// Name of the run.
         id: &'a str,
+        /// Where things lie that go with the run.
+        work: &'a Path,
         /// How long it will take after the preparation.
         prediction: Prediction,
         /// What it would show; absent where nobody is compared at capacity.

@@ -177,7 +177,8 @@ impl<'a> Runner<'a> {
         let past = plan.past(store);
         let prediction = plan.prediction(past.as_ref());
         let outlook = plan.outlook(store, None);
-        observer.notice(&Event::Begun { id: &folder.id, prediction, outlook: outlook.as_ref() });
+        let begun = Event::Begun { id: &folder.id, work: &work, prediction, outlook: outlook.as_ref() };
+        observer.notice(&begun);
         Ok(Self {
             plan,
             telling: Telling::new(observer),

@@ -5,7 +5,6 @@ mod hosts;
 mod networks;
 mod plan;
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
@@ -72,13 +71,8 @@ pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
 
 /// Serves the run's page from now on, and says where.
 fn serve_live(port: u16, plan: &RunPlan, is_opened: bool) -> Result<LivePage, Failure> {
-    let page = LivePage::begin(port, has_fixed_rounds(plan))?;
+    let page = LivePage::begin(port, has_fixed_rounds(plan), is_opened)?;
     output::note(format_args!("live page {}", page.address()));
-    if is_opened {
-        let address = OsString::from(page.address());
-        // Some desktops wait until the browser is closed.
-        std::thread::spawn(move || command::report::open(&address).map_err(output::warning));
-    }
     Ok(page)
 }
 
