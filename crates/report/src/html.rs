@@ -23,6 +23,8 @@ const TITLE: &str = "<title>assay report</title>";
 const STATIC_PAGE: &str =
     r#"<p class="notice">This report draws itself with JavaScript, without any network.</p>"#;
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
+/// Begins the data of every page.
+const MARK: &str = r#"<script id="assay-data" type="application/json">"#;
 /// Where the policy begins, which forbids every network.
 const POLICY: &str = "content=\"default-src 'none'; ";
 /// The policy of a page that gets news from its own server, and from nobody else.
@@ -62,6 +64,11 @@ pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
 /// Those of [`page()`].
 pub fn pages<'a, R: Copy + Into<PageRun<'a>>>(runs: &[R]) -> Result<String, ReportError> {
     document(&told(runs)?, false)
+}
+
+/// Whether a text is a page of ours, of this version or an earlier one.
+pub fn is_page(text: &str) -> bool {
+    text.contains(MARK)
 }
 
 /// A page while its run goes on: what there is so far, as [`page()`] has it, for a server that sends it news.

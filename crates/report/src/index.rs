@@ -18,6 +18,9 @@ const STYLE: &str = include_str!("../assets/index.css");
 /// As in the report page: nothing may be loaded from anywhere, and nothing may run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
+/// Stands at the top of every index.
+const MARK: &str = "<header><p><b>assay</b> <span>";
+
 /// A run of the list.
 #[derive(Clone, Debug)]
 pub struct Listed<'a> {
@@ -43,6 +46,11 @@ pub fn index(runs: &[Listed<'_>]) -> String {
     out + "</main>\n</body>\n</html>\n"
 }
 
+/// Whether a text is an index of ours, of this version or an earlier one.
+pub fn is_index(text: &str) -> bool {
+    text.contains(MARK)
+}
+
 fn opening(runs: &[Listed<'_>]) -> String {
     let count = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
     let days: Vec<String> = runs.iter().map(|run| markup(day(run.record))).collect();
@@ -58,7 +66,7 @@ fn opening(runs: &[Listed<'_>]) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <title>assay: {count}{span}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <header><p><b>assay</b> <span>{count}{span}</span></p></header>\n<main>\n"
+         {MARK}{count}{span}</span></p></header>\n<main>\n"
     )
 }
 

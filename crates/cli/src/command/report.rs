@@ -1,5 +1,6 @@
 //! `assay report`: the page of runs, or the index of all of them, computed again from their records.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use assay_lab::Exit;
@@ -18,6 +19,8 @@ use crate::{browser, output};
 
 /// The page of a run, beside its record.
 const PAGE: &str = "report.html";
+/// Longest file of which it is found out whether it is a page of ours.
+const MAX_PAGE_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let path = match &arguments.index {
@@ -35,13 +38,30 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
     let records = wanted.iter().map(|run| store.open(run)).collect::<Result<Vec<_>, _>>()?;
     let path = match (&arguments.output, wanted) {
         (Some(path), _) => path.clone(),
-        (None, [only]) => store.resolve(only)?.with_file_name(PAGE),
+        (None, [only]) => replaceable(store.resolve(only)?.with_file_name(PAGE), html::is_page)?,
         (None, _) => {
             return Err(Failure::usage("several runs become one page of their own: say where with -o FILE"));
         }
     };
     assay_file::write(&path, page(&records, &store)?.as_bytes())?;
     Ok(path)
+}
+
+/// A file that nobody named, if there is none yet, or an earlier one of ours. A record may lie beside anything.
+fn replaceable(path: PathBuf, is_ours: impl Fn(&str) -> bool) -> Result<PathBuf, Failure> {
+    let is_replaced = match path.metadata() {
+        Ok(found) => {
+            found.is_file() && assay_file::read(&path, MAX_PAGE_BYTES).is_ok_and(|text| is_ours(&text))
+        }
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    };
+    if is_replaced {
+        return Ok(path);
+    }
+    Err(Failure::usage(format_args!(
+        "{} was not written by assay, so it is kept; say with -o FILE where the page goes",
+        path.display()
+    )))
 }
 
 fn page(records: &[Record], store: &Store) -> Result<String, Failure> {
@@ -64,7 +84,10 @@ pub(crate) fn since(record: &Record, store: &Store) -> Option<Since> {
 /// The index of the runs in `folder`; one that cannot be read is left out with a warning.
 fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure> {
     let store = Store::new(folder);
-    let path = output.map_or_else(|| folder.join("index.html"), Path::to_owned);
+    let path = match output {
+        Some(path) => path.to_owned(),
+        None => replaceable(folder.join("index.html"), index::is_index)?,
+    };
     let mut judged: Vec<(Option<String>, Verdict, Record)> = Vec::new();
     for id in store.ids() {
         match store.open(&id) {

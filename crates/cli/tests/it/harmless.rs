@@ -45,6 +45,29 @@ fn whatever_writes_replaces_a_file_and_nothing_beside_it() {
 }
 
 #[test]
+fn a_page_that_nobody_named_replaces_none_but_an_earlier_one_of_ours() {
+    let lab = Lab::new();
+    lab.calm("calm");
+    lab.run(&["calm"]).assert().code(0);
+    let record = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("a record");
+    lab.write("theirs/record.json", &record);
+    for (arguments, name) in [
+        (&["report", "theirs/record.json"][..], "theirs/report.html"),
+        (&["report", "--index", "runs"], "runs/index.html"),
+    ] {
+        lab.write(name, "<!doctype html><title>my report</title>");
+        lab.assay(arguments).assert().code(2).stderr(contains(name).and(contains("-o FILE")));
+        let kept = std::fs::read_to_string(lab.path(name)).expect("there");
+        assert_eq!(kept, "<!doctype html><title>my report</title>");
+        let named = [arguments, &["-o", name]].concat();
+        lab.assay(&named).assert().code(0);
+        lab.assay(arguments).assert().code(0);
+        assert_ne!(std::fs::read_to_string(lab.path(name)).expect("there"), kept);
+    }
+    lab.assay(&["report"]).assert().code(0);
+}
+
+#[test]
 fn devices_stay_devices_and_a_full_one_is_told() {
     let lab = Lab::new();
     lab.assay(&["man", "-o", "/dev/null"]).assert().code(0);
