@@ -76,9 +76,7 @@ impl Secrets {
 
     /// Takes the credentials in fields of HTTP, given as names with values, for secrets from now on.
     pub fn learn_fields<'f>(&self, fields: impl IntoIterator<Item = (&'f str, &'f str)>) {
-        let telling = fields
-            .into_iter()
-            .filter(|(name, _)| FIELDS.contains(&&*name.to_lowercase()) || is_telling(name));
+        let telling = fields.into_iter().filter(|(name, _)| is_telling_field(name));
         self.learn(
             telling.flat_map(|(name, value)| credentials(value).into_iter().map(|of| (of, name.to_owned()))),
         );
@@ -118,6 +116,11 @@ pub(crate) fn is_telling(name: &str) -> bool {
     let is_place = words.last().is_some_and(|last| PLACES.contains(last));
     let ends = |word: &&str| TELLING_ENDS.iter().any(|end| word.ends_with(end));
     !is_place && (TELLING.iter().any(|part| name.contains(part)) || words.iter().any(ends))
+}
+
+/// Whether a field of HTTP of this name holds credentials.
+pub(crate) fn is_telling_field(name: &str) -> bool {
+    FIELDS.contains(&&*name.to_lowercase()) || is_telling(name)
 }
 
 /// The value of a field that holds credentials, those behind a scheme such as `Bearer`, and those of each cookie. What is put in their

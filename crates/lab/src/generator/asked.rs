@@ -8,6 +8,7 @@ use assay_model::template::placeholders;
 use assay_model::workload::{RequestKind, Workload};
 
 use super::load::Load;
+use crate::secrets::is_telling_field;
 
 /// The load of a cell on the server at `origin`, `http://host:port`, for a generator that repeats one request.
 ///
@@ -66,6 +67,13 @@ fn repeated(workload: &Workload) -> Result<&RequestKind, String> {
     let mut texts = std::iter::once(&request.path).chain(headers);
     if texts.any(|text| placeholders(text).next().is_some()) {
         return Err(format!("repeats one request, and {} draws numbers for each", workload.name));
+    }
+    // Ours reads them from a file that only the user can read.
+    if let Some((name, _)) = request.headers.iter().find(|(name, _)| is_telling_field(name)) {
+        return Err(format!(
+            "has its fields in its arguments, which every user of this machine can read, and {} sends credentials ({name})",
+            workload.name
+        ));
     }
     if request.method != "GET" || request.body.is_some() {
         return Err(format!("is asked for GET only, and {} asks with {}", workload.name, request.method));
@@ -131,6 +139,15 @@ mod tests {
         let (mixed, cell) = (workload(vec![get(), get()]), Cell::closed("hello", 16));
         let why = load_of(&experiment(), &mixed, &cell, "http://x").expect_err("a mix");
         assert!(why.contains("hello mixes 2"), "{why}");
+    }
+
+    #[test]
+    fn credentials_are_not_put_into_the_arguments_of_programs_of_others() {
+        for name in ["authorization", "Cookie", "X-Api-Key", "X-Session-Token"] {
+            let headers = vec![("Accept".to_owned(), "*/*".to_owned()), (name.to_owned(), "hush".to_owned())];
+            let why = refused(RequestKind { headers, ..RequestKind::get("/") });
+            assert!(why.contains("in its arguments") && why.contains(name) && !why.contains("hush"), "{why}");
+        }
     }
 
     #[test]
