@@ -16,6 +16,7 @@ use assay_lab::Stop;
 use assay_lab::contender::Tools;
 use assay_lab::database::{
     Counts, Database, DatabaseError, FORTUNES, GivenUrl, Order, Programs, ROWS, marked, remove_marked,
+    unmarked,
 };
 use assay_lab::secrets::Secrets;
 use assay_link::{Cable, Link, Spec};
@@ -280,6 +281,7 @@ fn only_marked_databases_that_nobody_uses_are_cleaned_away() {
     let mut wanted = [(dead, "killed", false), (of_living.as_str(), "20261122-000000-test", true)];
     wanted.sort_unstable();
     assert_eq!(told, wanted);
+    assert_eq!(unmarked(&url).unwrap(), names[..2], "named, and left to the user");
     let refused = remove_marked(&url, &of_living).unwrap_err();
     assert!(matches!(refused, DatabaseError::Left { .. }), "{refused}");
     assert!(!remove_marked(&url, names[0]).unwrap() && !remove_marked(&url, "theirs").unwrap());
@@ -295,7 +297,7 @@ fn the_database_of_a_server_that_runs_already_is_only_looked_at() {
     let order = order(&folder, &stop);
     let mut theirs = Theirs::start(&order);
     let before = theirs.everything();
-    let mut watched = Database::watched(&theirs.url(None)).unwrap();
+    let mut watched = Database::watched(&theirs.url(None), &stop).unwrap();
     assert!(watched.counts().unwrap_err().contains("pg_stat_statements is not there"));
     assert!(watched.numbers().is_err(), "their table has no such column");
     watched.end().unwrap();

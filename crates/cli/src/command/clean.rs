@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Removes the databases that bear our mark on a server that the user names, but those of living runs; whether there were none.
+/// Removes the databases that bear our mark on a server that the user names, but those of living runs, and names those that could be ours
+/// and do not bear it; whether there were none.
 fn databases(arguments: &CleanArguments) -> Result<bool, Failure> {
     let Some(server) = arguments.database.given()? else { return Ok(true) };
     let failed = |error: DatabaseError| Failure::Machine(error.to_string());
@@ -46,5 +47,12 @@ fn databases(arguments: &CleanArguments) -> Result<bool, Failure> {
             output::result(&format!("removed {of}\n"));
         }
     }
-    Ok(found.is_empty())
+    let unmarked = database::unmarked(&server).map_err(failed)?;
+    for name in &unmarked {
+        output::result(&format!(
+            "left the database {name}: it has a name such as assay gives and not its mark; if nobody else made it and no run begins just \
+             now, DROP DATABASE {name}\n"
+        ));
+    }
+    Ok(found.is_empty() && unmarked.is_empty())
 }

@@ -13,6 +13,7 @@ mod documents;
 mod elsewhere;
 mod guests;
 mod own;
+mod reach;
 mod seed;
 mod supply;
 mod url;
@@ -33,7 +34,7 @@ pub use assay_check::Counts;
 pub use cluster::Programs;
 pub use documents::DocumentStore;
 pub use elsewhere::{Elsewhere, serve};
-pub use own::{Marked, marked, remove_marked};
+pub use own::{Marked, marked, remove_marked, unmarked};
 pub use seed::{FORTUNES, ROWS};
 pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
@@ -202,6 +203,14 @@ pub enum DatabaseError {
         /// What was said.
         source: postgres::Error,
     },
+    /// The server that the user named says nothing.
+    #[error("{url} has not answered for {} s", patience.as_secs())]
+    Silent {
+        /// Where, without the password.
+        url: GivenUrl,
+        /// How long it was waited for.
+        patience: Duration,
+    },
     /// The user named a server as somebody who may not make a database there.
     #[error("{role} may not make a database there, and assay writes into no database but its own")]
     NoRight {
@@ -281,7 +290,7 @@ impl Database {
     /// # Errors
     /// When the server cannot be reached or does not let us make one; nothing is left behind then.
     pub fn beside(given: &GivenUrl, order: &Order<'_>) -> Result<Self, DatabaseError> {
-        let (own, mut client) = OwnDatabase::make(given, order.run)?;
+        let (own, mut client) = OwnDatabase::make(given, order.run, order.stop)?;
         seed::fill(&mut client, order.seed)
             .map_err(|source| DatabaseError::Ask { what: "filling the tables", source })?;
         // Refused to whoever is no superuser; then the user's database may have it, which counts for the whole server.
@@ -294,9 +303,9 @@ impl Database {
     ///
     /// # Errors
     /// When it cannot be reached.
-    pub fn watched(given: &GivenUrl) -> Result<Self, DatabaseError> {
+    pub fn watched(given: &GivenUrl, stop: &Stop) -> Result<Self, DatabaseError> {
         let ask = |what| move |source| DatabaseError::Ask { what, source };
-        let mut client = own::connect(given)?;
+        let mut client = own::connect(given, stop)?;
         let read_only = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY";
         client.batch_execute(read_only).map_err(ask("promising only to read"))?;
         let name = client.query_one("SELECT current_database()::text", &[]);

@@ -9,12 +9,14 @@
 //! somebody is connected to (DROP DATABASE without FORCE).
 
 use assay_check::Counts;
+use postgres::Client;
 use postgres::error::SqlState;
-use postgres::{Client, NoTls};
 
 use super::DatabaseError;
 use super::count::Statements;
+use super::reach::{self, PATIENCE, Unreached};
 use super::url::GivenUrl;
+use crate::stop::Stop;
 
 /// Begins the name of each database that we make, behind which there is a random number.
 const PREFIX: &str = "assay_";
@@ -25,6 +27,11 @@ const MARKED: &str = "SELECT datname::text, shobj_description(oid, 'pg_database'
         EXISTS (SELECT FROM pg_stat_activity WHERE datid = pg_database.oid)
     FROM pg_database
     WHERE datname ~ '^assay_[0-9a-f]{16}$' AND starts_with(shobj_description(oid, 'pg_database'), $1)
+    ORDER BY datname";
+
+/// What has the form of such a name and does not bear the mark.
+const UNMARKED: &str = "SELECT datname::text FROM pg_database
+    WHERE datname ~ '^assay_[0-9a-f]{16}$' AND starts_with(shobj_description(oid, 'pg_database'), $1) IS NOT TRUE
     ORDER BY datname";
 
 /// Keeps a session that is silent for long, which servers from version 14 on may be set to end.
@@ -44,8 +51,8 @@ pub(super) struct OwnDatabase {
 
 impl OwnDatabase {
     /// Makes a database that bears the name of `run`, and connects to it.
-    pub(super) fn make(given: &GivenUrl, run: &str) -> Result<(Self, Client), DatabaseError> {
-        let mut theirs = connect(given)?;
+    pub(super) fn make(given: &GivenUrl, run: &str, stop: &Stop) -> Result<(Self, Client), DatabaseError> {
+        let mut theirs = connect(given, stop)?;
         let name = format!("{PREFIX}{:016x}", rand::random::<u64>());
         // template0 has nothing of the user's in it, which template1 may.
         let make =
@@ -54,7 +61,7 @@ impl OwnDatabase {
         let (given, url) = (given.clone(), given.at(&name));
         let statements = Statements::of(&mut theirs, &name).ok();
         let own = Self { theirs, statements, given, name, url, is_there: true };
-        let client = own.enter(run)?;
+        let client = own.enter(run, stop)?;
         Ok((own, client))
     }
 
@@ -73,9 +80,13 @@ impl OwnDatabase {
     }
 
     /// Connects as a contender will, sees that this leads to ours, and marks it.
-    fn enter(&self, run: &str) -> Result<Client, DatabaseError> {
+    fn enter(&self, run: &str, stop: &Stop) -> Result<Client, DatabaseError> {
         let ask = |what| move |source| DatabaseError::Ask { what, source };
-        let mut client = Client::connect(&self.url, NoTls).map_err(ask("connecting to a new database"))?;
+        let connected = reach::connect(&self.url, PATIENCE, stop);
+        let mut client = connected.map_err(|why| match why {
+            Unreached::Refused(source) => DatabaseError::Ask { what: "connecting to a new database", source },
+            other => unreached(&self.given, other),
+        })?;
         let found = client.query_one("SELECT current_database()::text", &[]);
         let found: String = found.map_err(ask("asking where that led"))?.get(0);
         if found != self.name {
@@ -96,7 +107,8 @@ impl OwnDatabase {
         let remove = format!("DROP DATABASE {}", self.name);
         let mut removed = self.theirs.batch_execute(&remove);
         if removed.is_err() && self.theirs.is_closed() {
-            removed = connect(&self.given)?.batch_execute(&remove);
+            // Also where somebody has asked to stop: it is about to be left.
+            removed = connect(&self.given, &Stop::new())?.batch_execute(&remove);
         }
         removed.map_err(|source| DatabaseError::Left { name: self.name.clone(), source })
     }
@@ -109,9 +121,17 @@ impl Drop for OwnDatabase {
     }
 }
 
-pub(super) fn connect(given: &GivenUrl) -> Result<Client, DatabaseError> {
-    Client::connect(&given.whole(), NoTls)
-        .map_err(|source| DatabaseError::Unreachable { url: given.clone(), source })
+pub(super) fn connect(given: &GivenUrl, stop: &Stop) -> Result<Client, DatabaseError> {
+    reach::connect(&given.whole(), PATIENCE, stop).map_err(|why| unreached(given, why))
+}
+
+fn unreached(given: &GivenUrl, why: Unreached) -> DatabaseError {
+    let url = given.clone();
+    match why {
+        Unreached::Refused(source) => DatabaseError::Unreachable { url, source },
+        Unreached::Silent(patience) => DatabaseError::Silent { url, patience },
+        Unreached::Stopped => DatabaseError::Stopped,
+    }
 }
 
 /// Why the server did not let us make a database.
@@ -139,7 +159,7 @@ pub struct Marked {
 /// # Errors
 /// When it cannot be reached or asked.
 pub fn marked(given: &GivenUrl) -> Result<Vec<Marked>, DatabaseError> {
-    let rows = connect(given)?.query(MARKED, &[&MARK]);
+    let rows = connect(given, &Stop::new())?.query(MARKED, &[&MARK]);
     let rows = rows.map_err(|source| DatabaseError::Ask { what: "looking for databases of ours", source })?;
     let of = |row: &postgres::Row| Marked {
         name: row.get(0),
@@ -149,6 +169,17 @@ pub fn marked(given: &GivenUrl) -> Result<Vec<Marked>, DatabaseError> {
     Ok(rows.iter().map(of).collect())
 }
 
+/// The databases on a server that have a name such as we give, but not our mark: somebody else's, or one of a run that was killed
+/// before it had marked it.
+///
+/// # Errors
+/// When it cannot be reached or asked.
+pub fn unmarked(given: &GivenUrl) -> Result<Vec<String>, DatabaseError> {
+    let rows = connect(given, &Stop::new())?.query(UNMARKED, &[&MARK]);
+    let rows = rows.map_err(|source| DatabaseError::Ask { what: "looking for databases of ours", source })?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// Removes a database that bears our mark, unless somebody is connected to it; whether it was still there.
 ///
 /// # Errors
@@ -156,6 +187,6 @@ pub fn marked(given: &GivenUrl) -> Result<Vec<Marked>, DatabaseError> {
 pub fn remove_marked(given: &GivenUrl, name: &str) -> Result<bool, DatabaseError> {
     // The name goes into a statement, and what it says may have changed since: only what is found again is removed.
     let Some(found) = marked(given)?.into_iter().find(|found| found.name == name) else { return Ok(false) };
-    let dropped = connect(given)?.batch_execute(&format!("DROP DATABASE {}", found.name));
+    let dropped = connect(given, &Stop::new())?.batch_execute(&format!("DROP DATABASE {}", found.name));
     dropped.map(|()| true).map_err(|source| DatabaseError::Left { name: found.name, source })
 }

@@ -166,7 +166,7 @@ impl Holding {
         let tables = |database| Self::Tables(Arc::new(Mutex::new(database)));
         match source {
             Source::Beside(url) => Database::beside(url, order).map(tables),
-            Source::Watched(url) => Database::watched(url).map(tables),
+            Source::Watched(url) => Database::watched(url, order.stop).map(tables),
             Source::Private(place) => Database::start(&placed(&place.cpus)).map(tables),
             Source::Elsewhere(elsewhere) => Database::on_another_host(elsewhere, order).map(tables),
             Source::Program(_, program, place) => DocumentStore::start(program, &placed(&place.cpus))
@@ -242,7 +242,7 @@ pub(crate) fn not_run(error: &DatabaseError) -> NotRun {
         DatabaseError::Missing => {
             "apt-get install postgresql, or name a server of your own with --database".to_owned()
         }
-        DatabaseError::Unreachable { .. } => {
+        DatabaseError::Unreachable { .. } | DatabaseError::Silent { .. } => {
             "start it, or mend the URL of --database or ASSAY_DATABASE_URL".to_owned()
         }
         DatabaseError::NoRight { role } => {
