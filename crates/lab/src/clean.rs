@@ -16,7 +16,7 @@ use crate::store::Store;
 /// Beginnings of the names of temporary folders, behind which there are random characters.
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
 pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
-pub(crate) const STORE_PREFIX: &str = "assay-store-";
+const STORE_PREFIX: &str = "assay-store-";
 const AGENT_PREFIX: &str = "assay-agent-";
 /// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
 pub const SHARED_MEMORY: &str = "/dev/shm";
@@ -27,6 +27,16 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 /// A name in `folder` that nobody has yet, for the supervisor to make.
 pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
     new_name(folder, SCRATCH_PREFIX)
+}
+
+/// As [`scratch_in`], for the cluster of a database.
+pub(crate) fn cluster_in(folder: &Path) -> PathBuf {
+    new_name(folder, CLUSTER_PREFIX)
+}
+
+/// As [`scratch_in`], for a document store.
+pub(crate) fn store_in(folder: &Path) -> PathBuf {
+    new_name(folder, STORE_PREFIX)
 }
 
 fn new_name(folder: &Path, prefix: &str) -> PathBuf {
@@ -124,9 +134,11 @@ mod tests {
 
     #[test]
     fn a_new_name_is_one_of_ours() {
-        let [one, other] = [(); 2].map(|()| scratch_in(Path::new("/tmp")));
-        assert_ne!(one, other);
-        assert!(is_ours(&one.file_name().expect("a name").to_string_lossy()), "{}", one.display());
+        for new in [scratch_in, cluster_in, store_in] {
+            let [one, other] = [(); 2].map(|()| new(Path::new("/tmp")));
+            assert_ne!(one, other);
+            assert!(is_ours(&one.file_name().expect("a name").to_string_lossy()), "{}", one.display());
+        }
     }
 
     #[test]

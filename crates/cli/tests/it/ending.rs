@@ -3,6 +3,7 @@
 use assay_model::record::{Record, State};
 use assert_cmd::assert::OutputAssertExt as _;
 use rustix::process::{Signal, kill_process_group};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt;
 
 use crate::support::{Lab, Running, eventually, listing};
@@ -114,6 +115,61 @@ fn a_killed_assay_leaves_no_process_and_no_scratch() {
     let record: Record = serde_json::from_str(&text).expect("a record");
     assert_eq!(record.state, State::Running);
     lab.command(&["show"]).assert().code(0);
+}
+
+/// Kills a run as soon as a program sleeps that it waits for; then nothing is left of that.
+fn killed_while_it_waits(lab: &Lab, mut run: Running) {
+    let sleeps = |line: &String| line.contains(": sleep 1000");
+    eventually("it waits for a program", || lab.processes().iter().any(sleeps));
+    run.signal(Signal::KILL);
+    run.end();
+    eventually("the supervisors end everything", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
+}
+
+/// A lab with a server that needs a database of this kind.
+fn with_database(kind: &str) -> Lab {
+    let lab = Lab::new();
+    let workload = format!(
+        "name = \"db\"\nabout = \"\"\ndatabase = \"{kind}\"\n[[request]]\npath = \"/\"\nexpect = {{}}\n"
+    );
+    lab.write("workloads/db.toml", &workload);
+    let server = "name = \"one\"\ntitle = \"One\"\nlanguage = \"test\"\nkind = \"server\"\nworkloads = [\"db\"]\n\
+                  [run]\ncommand = [\"true\"]\n";
+    lab.write("contenders/test/one/contender.toml", server);
+    lab
+}
+
+#[test]
+fn a_kill_while_a_cluster_is_made_leaves_no_folder() {
+    let lab = with_database("postgresql");
+    for program in ["initdb", "postgres"] {
+        lab.write(&format!("bin/{program}"), "#!/bin/sh\nexec sleep 1000\n");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(lab.path("bin").join(program), mode).expect("a program");
+    }
+    // PostgreSQL does not run as root; whoever runs it then must find it.
+    std::fs::set_permissions(lab.path(""), std::fs::Permissions::from_mode(0o711)).expect("permissions");
+    let mut command = lab.command(&["run", "one", "-w", "db", "--no-aa", "--no-check"]);
+    command
+        .env("PATH", format!("{}:{}", lab.path("bin").display(), std::env::var("PATH").unwrap_or_default()));
+    killed_while_it_waits(&lab, Running::start(command));
+}
+
+#[test]
+fn a_kill_while_a_document_store_is_built_leaves_no_folder() {
+    let lab = with_database("mongodb");
+    let store = "name = \"store\"\ntitle = \"Store\"\nlanguage = \"test\"\nkind = \"server\"\nprovides = \"mongodb\"\n\
+                 workloads = []\n[build]\ncommand = [\"sleep\", \"1000\"]\n[run]\ncommand = [\"true\"]\n";
+    lab.write("contenders/test/store/contender.toml", store);
+    killed_while_it_waits(&lab, start(&lab, &["one", "-w", "db", "--no-check"]));
+}
+
+#[test]
+fn a_kill_while_a_command_before_the_load_runs_leaves_no_folder() {
+    let lab = Lab::new();
+    lab.calm("one");
+    killed_while_it_waits(&lab, start(&lab, &["one", "--no-check", "--before", "exec sleep 1000"]));
 }
 
 /// Waits until the generator of a ten-minute window runs.

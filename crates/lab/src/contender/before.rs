@@ -19,7 +19,7 @@ use super::{Inherited, NOT_FOUND, Purpose, Tools};
 use crate::clean::SCRATCH_PREFIX;
 use crate::pipe::Pipe;
 use crate::stop::Stop;
-use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail_of_death};
+use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, said_in_the_end};
 use crate::url::Scheme;
 
 /// Longest time that the command may take.
@@ -134,6 +134,15 @@ fn filled(workload: &Workload, values: &Values) -> Result<Workload, NotRun> {
     })
 }
 
+/// What came of a command.
+struct Told {
+    how: Bounded,
+    /// The beginning of what it printed.
+    printed: String,
+    /// What it said of errors.
+    said: String,
+}
+
 /// A command that is to be run.
 struct Execution<'a> {
     command: &'a str,
@@ -146,17 +155,12 @@ struct Execution<'a> {
 impl Execution<'_> {
     /// Runs it to its end; all that it started is gone then, and what it printed is a secret.
     fn values(&self) -> Result<Values, NotRun> {
-        let own = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir();
-        let own = own.map_err(|error| self.failed(format!("has no folder: {error}"), None))?;
-        let log = own.path().join("log");
-        let (how, printed) = self
-            .run(&log, Pipe::new(own.path().join("printed")))
-            .map_err(|problem| self.failed(problem, None))?;
+        let Told { how, printed, said } = self.run().map_err(|problem| self.failed(problem, ""))?;
         let (values, fault) = read(&printed);
         self.around.tools.secrets.learn(values.iter().map(|(name, value)| (value.clone(), name.clone())));
         let problem = match how {
             Bounded::Ended(ended) if ended.code == Some(NOT_FOUND) => {
-                let failed = self.failed("was not found".to_owned(), Some(&log));
+                let failed = self.failed("was not found".to_owned(), &said);
                 return Err(NotRun { stage: Stage::Needs, ..failed });
             }
             Bounded::Ended(ended) if ended.code != Some(0) => Some(format!("ended with {ended}")),
@@ -164,27 +168,32 @@ impl Execution<'_> {
             Bounded::TimedOut => Some(format!("took longer than {} s", TIMEOUT.as_secs())),
             Bounded::Stopped => Some("was interrupted".to_owned()),
         };
-        problem.map_or(Ok(values), |problem| Err(self.failed(problem, Some(&log))))
+        problem.map_or(Ok(values), |problem| Err(self.failed(problem, &said)))
     }
 
-    /// How it ended, and the beginning of what it printed.
-    fn run(&self, log: &Path, pipe: Pipe) -> Result<(Bounded, String), String> {
+    /// Runs it in a folder of pipes alone: what it prints is on no disk, and the folder goes with its supervisor, whoever is killed.
+    fn run(&self) -> Result<Told, String> {
         let broken = |error: std::io::Error| format!("has no pipe: {error}");
-        let ours = pipe.both_ends().map_err(broken)?;
-        let printed = beginning(pipe.reader().map_err(broken)?);
+        let folder = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir().map_err(broken)?;
+        let [output, log] = ["printed", "log"].map(|name| Pipe::new(folder.path().join(name)));
+        let ours = [output.both_ends().map_err(broken)?, log.both_ends().map_err(broken)?];
+        let printed = beginning(output.reader().map_err(broken)?, MAX_PRINTED_BYTES);
+        let said = beginning(log.reader().map_err(broken)?, MAX_LOG_BYTES);
         let command = ["sh", "-c", self.command].map(OsString::from).to_vec();
-        let mut options = SupervisorOptions::new(log.to_owned(), command);
+        let mut options = SupervisorOptions::new(log.path.clone(), command);
         options.log_limit_bytes = MAX_LOG_BYTES;
-        options.stdout = Some(pipe.path.clone());
+        options.stdout = Some(output.path.clone());
+        options.scratch = vec![folder.path().to_owned()];
         options.side = self.around.link.generator_side();
         let Surroundings { tools, stop, .. } = self.around;
-        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
+        let beside = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
         let mut wanted = || !stop.now();
-        let how = run_bounded(&tools.assay, &options, folder, self.variables(), TIMEOUT, &mut wanted);
-        // From here on nobody holds the other end, and the reader finds an end.
+        let how = run_bounded(&tools.assay, &options, beside, self.variables(), TIMEOUT, &mut wanted);
+        // From here on nobody holds the other ends, and the readers find an end.
         drop(ours);
         let how = how.map_err(|error| format!("could not be run: {error}"))?;
-        Ok((how, printed.recv_timeout(END_PATIENCE).unwrap_or_default()))
+        let [printed, said] = [printed, said].map(|from| from.recv_timeout(END_PATIENCE).unwrap_or_default());
+        Ok(Told { how, printed, said })
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
@@ -195,23 +204,24 @@ impl Execution<'_> {
         [self.inherited.variables(Purpose::Serving), own].concat()
     }
 
-    fn failed(&self, problem: String, log: Option<&Path>) -> NotRun {
+    fn failed(&self, problem: String, said: &str) -> NotRun {
         let secrets = &self.around.tools.secrets;
         NotRun {
             stage: Stage::Start,
             reason: format!("the command before the load {problem}"),
             remedy: Some(MEND.to_owned()),
-            log_tail: log.map_or_else(Vec::new, |log| tail_of_death(log, TAIL_LINES, secrets)),
+            log_tail: said_in_the_end(said, TAIL_LINES, secrets),
         }
     }
 }
 
-/// Reads to the end and tells the beginning, so that a talkative program never blocks and takes no memory.
-fn beginning(from: File) -> Receiver<String> {
+/// Reads to the end and tells the beginning, at most a byte more than so many, so that a talkative program never blocks and takes no
+/// memory.
+fn beginning(from: File, bytes: u64) -> Receiver<String> {
     let (told, text) = channel();
     std::thread::spawn(move || {
+        let mut from = from.take(bytes + 1);
         let mut bytes = Vec::new();
-        let mut from = from.take(MAX_PRINTED_BYTES + 1);
         let _ = from.read_to_end(&mut bytes);
         let _ = std::io::copy(&mut from.into_inner(), &mut std::io::sink());
         told.send(String::from_utf8_lossy(&bytes).into_owned())

@@ -77,6 +77,7 @@ impl Preparation<'_> {
         let log = self.work.join("probe.log");
         let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT)?;
         let lines = tail(&log, PROBE_LINES, &self.tools.secrets);
+        let _ = std::fs::remove_file(&log);
         if how.is_success() { Ok(lines.join("\n")) } else { Err(told(command, &how, PROBE_TIMEOUT)) }
     }
 

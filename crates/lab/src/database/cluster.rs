@@ -1,26 +1,22 @@
 //! A private cluster: a folder, a server under a supervisor, and a way in.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
-use tempfile::TempDir;
 
 use super::{DatabaseError, Order, Server, guests, in_full};
-use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY};
+use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY, cluster_in};
 use crate::contender::{Inherited, Purpose};
 use crate::secrets::Secrets;
-use crate::supervisor::{Bounded, Ended, Supervised, SupervisorOptions, run_bounded, tail_of_death};
+use crate::supervisor::{Ended, Supervised, SupervisorOptions, tail_of_death};
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const USER: &str = "benchmark";
-/// Longest time for making the cluster, and for its server to answer.
+/// Longest time until the cluster is made and its server answers.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// From the request to stop until it is killed: a fast shutdown writes a checkpoint.
 const GRACE: Duration = Duration::from_secs(5);
@@ -30,6 +26,27 @@ const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin"
 
 /// Memory that must be free for a cluster that lies in it: several times what the log of writes may grow to.
 const ROOM_IN_MEMORY: u64 = 4 << 30;
+
+/// Tells the command below the password of the cluster: an environment is read by its user alone (proc_pid_environ(5)), arguments by all.
+const PASSWORD: &str = "ASSAY_CLUSTER_PASSWORD";
+/// Lets those in who come from other hosts and know the password (PostgreSQL 15 documentation, 21.1).
+const OTHERS: &str = "host all all all scram-sha-256";
+/// Makes a cluster in the folder `$1` and becomes its server, as somebody without rights where we are root (setpriv(1) of util-linux).
+const MAKE_AND_SERVE: &str = r#"set -eu
+folder=$1 user=$2 group=$3 initdb=$4 name=$5 rule=$6
+shift 6
+(umask 077 && printf %s "$ASSAY_CLUSTER_PASSWORD" >"$folder/password")
+unset ASSAY_CLUSTER_PASSWORD
+servant=
+if [ -n "$user" ]; then
+    # The group stays ours: it tells `assay clean` whose folder it is.
+    chown "$user" "$folder" "$folder/password"
+    servant="setpriv --reuid=$user --regid=$group --clear-groups --"
+fi
+$servant "$initdb" -D "$folder/data" --username "$name" --auth scram-sha-256 --pwfile "$folder/password" \
+    --encoding UTF8 --no-locale --no-sync >/dev/null
+[ -z "$rule" ] || printf '%s\n' "$rule" >>"$folder/data/pg_hba.conf"
+exec $servant "$@""#;
 
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
 /// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
@@ -117,42 +134,28 @@ pub(super) struct Cluster {
     log: PathBuf,
     listening: Listening,
     secrets: Secrets,
-    // Removed when dropped, after the processes: fields are dropped in order.
-    folder: TempDir,
+    /// Made and removed by the supervisor.
+    folder: PathBuf,
 }
 
 impl Cluster {
-    /// Makes a cluster in a private folder and starts its server.
+    /// Begins to make a cluster in a private folder and to start its server.
     pub(super) fn start(
         programs: &Programs,
         order: &Order<'_>,
         listening: Listening,
     ) -> Result<Self, DatabaseError> {
-        let folder = tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir_in(parent());
-        let folder = folder.map_err(prepare("no folder"))?;
+        let folder = cluster_in(&parent());
         let servant = Servant::find()?;
-        write_for(&servant, folder.path(), &listening.password)?;
-        make(programs, order, &servant, folder.path())?;
-        if listening.is_open {
-            open_to_others(folder.path())?;
-        }
-        let data = folder.path().join("data");
-        let mut command = servant.prefix();
-        command.extend([programs.program("postgres"), "-D".into(), data.into()]);
-        let sockets = folder.path().display().to_string();
-        let address = listening.address.to_string();
-        let own = [("listen_addresses", address), ("unix_socket_directories", sockets)];
-        let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let settings = own.into_iter().chain(given).chain([("port", listening.port.to_string())]);
-        command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
-        let mut options = options(order, folder.path(), command);
+        let mut options =
+            SupervisorOptions::new(order.log.clone(), command(programs, &servant, &listening, &folder));
+        options.cpus = order.cpus.cloned();
+        options.grace = GRACE;
+        options.scratch = vec![folder.clone()];
         options.side = order.side.clone();
-        let supervised = Supervised::start(
-            &order.tools.assay,
-            &options,
-            folder.path(),
-            Inherited::LEAST.variables(Purpose::Serving),
-        )?;
+        let password = (PASSWORD.into(), listening.password.clone().into());
+        let variables = Inherited::LEAST.variables(Purpose::Serving).into_iter().chain([password]);
+        let supervised = Supervised::start(&order.tools.assay, &options, Path::new("/"), variables)?;
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
         Ok(Self { supervised, log, listening, secrets, folder })
     }
@@ -163,7 +166,7 @@ impl Cluster {
 
     /// What the record says of how it is set up: the same words whatever its folder is called this time.
     pub(super) fn settings(&self) -> Vec<String> {
-        let parent = self.folder.path().parent().unwrap_or(Path::new("/"));
+        let parent = self.folder.parent().unwrap_or(Path::new("/"));
         let place = format!("data_directory={}/{CLUSTER_PREFIX}*/data", parent.display());
         settings().chain([place]).collect()
     }
@@ -178,7 +181,7 @@ impl Server for Cluster {
     fn client(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config = Config::new();
         config
-            .host_path(self.folder.path())
+            .host_path(&self.folder)
             .port(self.listening.port)
             .user(USER)
             .password(&self.listening.password)
@@ -206,13 +209,6 @@ pub(super) fn settings() -> impl Iterator<Item = String> {
     SETTINGS.iter().map(|(name, value)| format!("{name}={value}"))
 }
 
-/// Lets those in who come from other hosts and know the password (PostgreSQL 15 documentation, 21.1).
-fn open_to_others(folder: &Path) -> Result<(), DatabaseError> {
-    let rules = folder.join("data").join("pg_hba.conf");
-    let mut file = File::options().append(true).open(rules).map_err(prepare("cannot let other hosts in"))?;
-    file.write_all(b"host all all all scram-sha-256\n").map_err(prepare("cannot let other hosts in"))
-}
-
 /// Where its folder is made: in memory where there is plenty and nobody has named another place (TMPDIR), because the kernel's
 /// threads that write to a disk take time of the CPUs that servers are measured on. They took up to 41 % of it beside twenty updates.
 fn parent() -> PathBuf {
@@ -229,74 +225,31 @@ fn fits_in_memory(free: Option<u64>, available: Option<u64>) -> bool {
     [free, available].iter().all(|bytes| bytes.is_some_and(|bytes| bytes >= ROOM_IN_MEMORY))
 }
 
-/// Runs initdb to its end.
-fn make(
-    programs: &Programs,
-    order: &Order<'_>,
-    servant: &Servant,
-    folder: &Path,
-) -> Result<(), DatabaseError> {
-    let mut command = servant.prefix();
-    let data = folder.join("data");
-    let pwfile = folder.join(PASSWORD_FILE);
-    command.extend([programs.program("initdb"), "-D".into(), data.into()]);
-    command.extend(["--username", USER, "--auth", "scram-sha-256", "--pwfile"].map(OsString::from));
-    command.push(pwfile.into());
-    command.extend(["--encoding", "UTF8", "--no-locale", "--no-sync"].map(OsString::from));
-    let mut options = options(order, folder, command);
-    options.scratch.clear(); // the server still needs it
-    let mut wanted = || !order.stop.soon();
-    match run_bounded(
-        &order.tools.assay,
-        &options,
-        folder,
-        Inherited::LEAST.variables(Purpose::Serving),
-        TIMEOUT,
-        &mut wanted,
-    )? {
-        ended if ended.is_success() => Ok(()),
-        Bounded::Stopped => Err(DatabaseError::Stopped),
-        ended => {
-            let how = match ended {
-                Bounded::Ended(ended) => format!("ended with {ended}"),
-                _ => format!("took longer than {} s", TIMEOUT.as_secs()),
-            };
-            Err(DatabaseError::Failed {
-                what: format!("initdb {how}"),
-                log: tail_of_death(&order.log, TAIL_LINES, &order.tools.secrets),
-            })
-        }
-    }
+/// What makes the cluster and becomes its server: one command, so that one supervisor has the folder from before it is there until
+/// it is gone.
+fn command(programs: &Programs, servant: &Servant, listening: &Listening, folder: &Path) -> Vec<OsString> {
+    let (user, group) = match servant {
+        Servant::Us => (String::new(), String::new()),
+        Servant::Other { user, group } => (user.to_string(), group.to_string()),
+    };
+    let mut command = ["sh", "-c", MAKE_AND_SERVE, "sh"].map(OsString::from).to_vec();
+    command.extend([folder.into(), user.into(), group.into(), programs.program("initdb")]);
+    command.extend([USER, if listening.is_open { OTHERS } else { "" }].map(OsString::from));
+    command.extend([programs.program("postgres"), "-D".into(), folder.join("data").into()]);
+    let own = [
+        ("listen_addresses", listening.address.to_string()),
+        ("unix_socket_directories", folder.display().to_string()),
+        ("port", listening.port.to_string()),
+    ];
+    let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
+    let settings = given.chain(own);
+    command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
+    command
 }
-
-fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> SupervisorOptions {
-    let mut options = SupervisorOptions::new(order.log.clone(), command);
-    options.cpus = order.cpus.cloned();
-    options.grace = GRACE;
-    options.scratch = vec![folder.to_owned()];
-    options
-}
-
-const PASSWORD_FILE: &str = "password";
 
 /// Other users of the machine must not be able to connect while a run lasts.
 pub(super) fn password() -> String {
     format!("{:032x}", rand::random::<u128>())
-}
-
-/// Hands the folder, with the password in it, to whoever runs the server.
-fn write_for(servant: &Servant, folder: &Path, password: &str) -> Result<(), DatabaseError> {
-    let file = folder.join(PASSWORD_FILE);
-    std::fs::write(&file, password).map_err(prepare("cannot write its password"))?;
-    let only_owner = |mode| std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(&file, only_owner(0o600)).map_err(prepare("cannot protect its password"))?;
-    if let Servant::Other { user, .. } = servant {
-        // The group stays ours: it tells `assay clean` whose folder it is.
-        for path in [file.as_path(), folder] {
-            chown(path, Some(*user), None).map_err(prepare("cannot hand its folder over"))?;
-        }
-    }
-    Ok(())
 }
 
 /// Who runs the server.
@@ -314,13 +267,6 @@ impl Servant {
         }
         let users = std::fs::read_to_string("/etc/passwd").map_err(prepare("cannot read /etc/passwd"))?;
         unprivileged(&users).map(|(user, group)| Self::Other { user, group }).ok_or(DatabaseError::NoUser)
-    }
-
-    /// What comes before a command so that this servant runs it (setpriv(1) of util-linux).
-    fn prefix(&self) -> Vec<OsString> {
-        let Self::Other { user, group } = self else { return Vec::new() };
-        let words = ["setpriv".to_owned(), format!("--reuid={user}"), format!("--regid={group}")];
-        words.into_iter().chain(["--clear-groups".to_owned(), "--".to_owned()]).map(OsString::from).collect()
     }
 }
 

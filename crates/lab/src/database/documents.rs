@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset;
 use assay_model::record::{NotRun, Stage};
-use tempfile::TempDir;
 
 use super::{DatabaseError, Order};
-use crate::clean::STORE_PREFIX;
+use crate::clean::store_in;
 use crate::contender::environment::{Environment, Told};
 use crate::contender::{Preparation, Purpose};
 use crate::subject::{Launch, Process, Subject};
@@ -31,8 +30,8 @@ pub struct DocumentStore {
     supervised: Supervised,
     version: Option<String>,
     settings: Vec<String>,
-    // Removed when dropped, after the processes: fields are dropped in order.
-    folder: TempDir,
+    /// Made and removed by the supervisor.
+    folder: PathBuf,
 }
 
 impl DocumentStore {
@@ -45,11 +44,9 @@ impl DocumentStore {
             let what = format!("{} is no program that can be started", program.identity.title);
             return Err(DatabaseError::Failed { what, log: Vec::new() });
         };
-        let folder = tempfile::Builder::new().prefix(STORE_PREFIX).tempdir();
-        let folder =
-            folder.map_err(|source| DatabaseError::Prepare { what: "no folder".to_owned(), source })?;
-        let number = prepare(process, folder.path(), order)?.remove(&program.identity.name);
-        let supervised = launch(program, process, folder.path(), order)?;
+        let number = prepare(process, order)?.remove(&program.identity.name);
+        let folder = store_in(&std::env::temp_dir());
+        let supervised = launch(program, process, &folder, order)?;
         let version = number.map(|number| format!("{} {number}", program.identity.title));
         let settings = program.identity.tuning.clone();
         let mut store = Self { supervised, version, settings, folder };
@@ -95,7 +92,7 @@ impl DocumentStore {
 
     /// Where it listens.
     pub fn socket(&self) -> PathBuf {
-        self.folder.path().join(SOCKET)
+        self.folder.join(SOCKET)
     }
 
     fn await_socket(
@@ -125,11 +122,9 @@ impl DocumentStore {
 }
 
 /// Looks for what it needs and builds it; its versions by name.
-fn prepare(
-    process: &Process,
-    work: &Path,
-    order: &Order<'_>,
-) -> Result<BTreeMap<String, String>, DatabaseError> {
+fn prepare(process: &Process, order: &Order<'_>) -> Result<BTreeMap<String, String>, DatabaseError> {
+    // What programs print of themselves lies beside the log.
+    let work = order.log.parent().unwrap_or(Path::new("."));
     let not_ready = |reason| DatabaseError::NotReady(Box::new(reason));
     let preparation = Preparation { tools: &order.tools, remote: None, process, work, stop: order.stop };
     preparation.needs().map_err(not_ready)?;

@@ -43,8 +43,12 @@ pub fn tail(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
 /// So many `lines` at the end of the log of a program that died, without `secrets`: what it says went wrong is among them, and long
 /// stacks are cut short. None when the log cannot be read.
 pub(crate) fn tail_of_death(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
-    let text = end_of(path);
-    let words = last_words(&not_empty(&text), lines);
+    said_in_the_end(&end_of(path), lines, secrets)
+}
+
+/// As [`tail_of_death`], of a log that was read.
+pub(crate) fn said_in_the_end(text: &str, lines: usize, secrets: &Secrets) -> Vec<String> {
+    let words = last_words(&not_empty(text), lines);
     words.iter().map(|line| clean(line, secrets)).filter(|line| !line.is_empty()).collect()
 }
 

@@ -44,7 +44,7 @@ use thiserror::Error;
 
 pub use client::{Bounded, RunError, Supervised, run_bounded};
 pub use log::tail;
-pub(crate) use log::tail_of_death;
+pub(crate) use log::{said_in_the_end, tail_of_death};
 pub use options::{OptionError, Part, SupervisorOptions};
 
 /// What happened to the command, one JSON object a line.
