@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use assay_file::NewFile;
-use assay_lab::stack;
 use assay_lab::starter::Templates;
+use assay_lab::{clean, stack};
 use flate2::read::GzDecoder;
 use siphasher::sip::SipHasher13;
 
@@ -67,18 +67,26 @@ pub(crate) fn templates() -> Result<Templates, Failure> {
 
 fn read_templates(archive: &[u8]) -> io::Result<Templates> {
     let mut of = BTreeMap::<String, Vec<NewFile>>::new();
-    for entry in tar::Archive::new(GzDecoder::new(archive)).entries()? {
-        let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        let mut parts = path.components();
+    for file in files(archive)? {
+        let mut parts = file.path.components();
         let (Some(_), Some(language)) = (parts.next(), parts.next()) else { continue };
-        let mut content = Vec::new();
-        entry.read_to_end(&mut content)?;
-        let is_executable = entry.header().mode()? & 0o100 != 0;
-        let file = NewFile { path: parts.as_path().to_owned(), content, is_executable };
-        of.entry(language.as_os_str().to_string_lossy().into_owned()).or_default().push(file);
+        let (path, language) =
+            (parts.as_path().to_owned(), language.as_os_str().to_string_lossy().into_owned());
+        of.entry(language).or_default().push(NewFile { path, ..file });
     }
     Ok(Templates(of))
+}
+
+/// What is in an archive: files alone (`build.rs`).
+fn files(archive: &[u8]) -> io::Result<Vec<NewFile>> {
+    let mut archive = tar::Archive::new(GzDecoder::new(archive));
+    let read = |entry: io::Result<tar::Entry<'_, _>>| {
+        let mut entry = entry?;
+        let (path, mut content) = (entry.path()?.into_owned(), Vec::new());
+        entry.read_to_end(&mut content)?;
+        Ok(NewFile { path, content, is_executable: entry.header().mode()? & 0o100 != 0 })
+    };
+    archive.entries()?.map(read).collect()
 }
 
 fn is_empty(carried: &Carried) -> bool {
@@ -88,12 +96,11 @@ fn is_empty(carried: &Carried) -> bool {
 
 fn unpacked(carried: &Carried) -> Result<PathBuf, Failure> {
     let Carried { what, instead, .. } = carried;
-    let data = data_folder(|name| std::env::var_os(name).map(PathBuf::from)).ok_or_else(|| {
+    let parent = own_folder().ok_or_else(|| {
         Failure::Machine(format!(
             "there is no {what}, and no folder for assay's own: set HOME or XDG_DATA_HOME, or {instead}"
         ))
     })?;
-    let parent = data.join("assay");
     unpack_into(&parent, carried).map_err(|error| {
         let place = parent.display();
         Failure::Machine(format!(
@@ -102,13 +109,23 @@ fn unpacked(carried: &Carried) -> Result<PathBuf, Failure> {
     })
 }
 
+/// Where all of it is unpacked.
+fn own_folder() -> Option<PathBuf> {
+    data_folder(|name| std::env::var_os(name).map(PathBuf::from)).map(|data| data.join("assay"))
+}
+
+/// What processes left that were killed while they unpacked.
+pub(crate) fn leftovers() -> Vec<PathBuf> {
+    own_folder().map(|folder| clean::cut_short(&folder)).unwrap_or_default()
+}
+
 /// The user's data folder (XDG Base Directory Specification), of which a relative one is to be ignored.
 fn data_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
 }
 
-/// Each version and content has a folder of its own, which gets its name when it is complete.
+/// Each version and content has a folder of its own, which gets its name when it is complete and on the disk.
 fn unpack_into(parent: &Path, carried: &Carried) -> io::Result<PathBuf> {
     let (version, content) = (env!("CARGO_PKG_VERSION"), content(carried.archive));
     let home = parent.join(format!("{}{version}-{:08x}", carried.prefix, content as u32));
@@ -116,13 +133,12 @@ fn unpack_into(parent: &Path, carried: &Carried) -> io::Result<PathBuf> {
         return Ok(home);
     }
     std::fs::create_dir_all(parent)?;
-    let aside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent)?;
-    let folder = aside.path().join("whole");
-    tar::Archive::new(GzDecoder::new(carried.archive)).unpack(&folder)?;
-    match std::fs::rename(&folder, &home) {
+    // Where the file system knows no locks, nobody can tell that we are at work.
+    let _at_work = clean::at_work(parent).ok();
+    match assay_file::write_folder(&home, &files(carried.archive)?) {
         // Another process was first.
         Err(_) if home.is_dir() => Ok(home),
-        renamed => renamed.map(|()| home),
+        written => written.map(|()| home).map_err(|error| error.source),
     }
 }
 
@@ -134,6 +150,8 @@ fn content(archive: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -148,6 +166,9 @@ mod tests {
         assert!(marked.is_file(), "it was not unpacked again");
         let names: Vec<_> = parent.read_dir().expect("folder").collect();
         assert_eq!(names.len(), 1, "nothing is left aside: {names:?}");
+        let mode = |name: &str| home.join(name).metadata().expect("there").permissions().mode();
+        assert_eq!(mode("contenders/c/nginx/serve.sh") & 0o100, 0o100, "a program");
+        assert_eq!(mode("contenders/c/nginx/contender.toml") & 0o111, 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is written only where nothing is yet: files and folders that a person goes on with.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -57,6 +58,8 @@ pub fn write_folder(path: &Path, files: &[NewFile]) -> Result<(), WriteError> {
         let whole = aside.path().join("whole");
         fs::create_dir(&whole)?;
         files.iter().try_for_each(|file| write_into(&whole, file))?;
+        let folders: BTreeSet<&Path> = files.iter().flat_map(|file| file.path.ancestors().skip(1)).collect();
+        folders.into_iter().try_for_each(|folder| sync_folder(&whole.join(folder)))?;
         name(&whole, path)?;
         sync_folder(parent)
     };

@@ -18,6 +18,8 @@ pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
 pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
 const STORE_PREFIX: &str = "assay-store-";
 const AGENT_PREFIX: &str = "assay-agent-";
+/// Begins what earlier versions had unpacked and not given its name yet.
+const UNPACKING: &str = ".unpacking-";
 /// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 const RANDOM_CHARACTERS: usize = 6;
@@ -81,7 +83,28 @@ fn unused(temporary: &[&Path]) -> Vec<PathBuf> {
     found
 }
 
-/// Removes one of [`leftovers`].
+/// Says that somebody is at work in a folder, until the file is closed.
+///
+/// # Errors
+/// As the system tells.
+pub fn at_work(folder: &Path) -> std::io::Result<File> {
+    in_use::hold(folder)
+}
+
+/// What was to be given a name in a folder and was not, because whoever wrote it was killed.
+pub fn cut_short(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_cut_short = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let is_own = path.symlink_metadata().is_ok_and(|found| is_own(&found));
+        // Whoever used the earlier name did not say that they were at work.
+        is_own && (name.starts_with(assay_file::ASIDE_PREFIX) || name.starts_with(UNPACKING) && is_old(path))
+    };
+    let found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_cut_short).collect();
+    if found.is_empty() || in_use::is_free(folder) { found } else { Vec::new() }
+}
+
+/// Removes one of [`leftovers`] or [`cut_short`].
 ///
 /// # Errors
 /// As the system tells.
@@ -178,6 +201,23 @@ mod tests {
             }
         }
         assert_eq!(leftovers(&Store::new(root.path()), &[root.path()]), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn what_was_cut_short_is_left_over_unless_somebody_is_at_work() {
+        let root = tempfile::tempdir().expect("folder");
+        for name in ["0.1.0-0123abcd/contenders", ".assay-part-a1B2c3/whole", ".unpacking-a1B2c3/whole"] {
+            std::fs::create_dir_all(root.path().join(name)).expect("made");
+        }
+        let at_work = at_work(root.path()).expect("a lock");
+        assert_eq!(cut_short(root.path()), Vec::<PathBuf>::new());
+        drop(at_work);
+        assert_eq!(
+            cut_short(root.path()),
+            [root.path().join(".assay-part-a1B2c3")],
+            "the other may be young"
+        );
+        assert_eq!(cut_short(&root.path().join("nowhere")), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -231,9 +231,9 @@ pub(crate) struct ShowArguments {
 }
 
 /// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, wires in
-/// /dev/shm, and the working folders of unfinished runs; with --database also databases of assay's own on that server, by their
-/// mark, unless somebody is connected to them, as a living run is. Records and logs stay. Processes and network namespaces need no
-/// cleaning: they end with the run.
+/// /dev/shm, the working folders of unfinished runs, and catalogues whose unpacking was interrupted; with --database also databases of
+/// assay's own on that server, by their mark, unless somebody is connected to them, as a living run is. One that has only the name of
+/// such is told and left. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
 #[derive(Args)]
 pub(crate) struct CleanArguments {
     /// Say what would be removed; remove nothing

@@ -8,6 +8,7 @@ use assay_lab::{Exit, clean};
 use assay_report::foreign;
 
 use crate::args::CleanArguments;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,7 +16,8 @@ pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
     let mut is_clean = databases(arguments)?;
     let temporary = [std::env::temp_dir(), clean::SHARED_MEMORY.into()];
     let temporary = temporary.each_ref().map(PathBuf::as_path);
-    let found = clean::leftovers(&Store::new(&arguments.places.runs), &temporary);
+    let mut found = clean::leftovers(&Store::new(&arguments.places.runs), &temporary);
+    found.extend(embedded::leftovers());
     let done = if arguments.dry_run { "would remove" } else { "removed" };
     for path in &found {
         if !arguments.dry_run {

@@ -18,6 +18,7 @@ impl Installed {
         let it = Self { folder: tempfile::tempdir().expect("folder") };
         std::fs::create_dir(it.path("empty")).expect("folder");
         std::fs::create_dir(it.path("bin")).expect("folder");
+        std::fs::create_dir(it.path("tmp")).expect("folder");
         std::fs::copy(env!("CARGO_BIN_EXE_assay"), it.path("bin/assay")).expect("a copy");
         it
     }
@@ -29,6 +30,7 @@ impl Installed {
     fn assay(&self, arguments: &[&str]) -> Assert {
         let mut command = Command::new(self.path("bin/assay"));
         command.args(arguments).current_dir(self.path("empty")).env("XDG_DATA_HOME", self.path("data"));
+        command.env("TMPDIR", self.path("tmp"));
         command.env_remove("ASSAY_CATALOGUE").env_remove("ASSAY_PRELOAD").assert()
     }
 }
@@ -41,7 +43,12 @@ fn an_installed_binary_brings_its_catalogue() {
     assay(&["list"]).code(0).stdout(contains("nginx").and(contains("node"))).stderr(contains("data/assay/"));
     assay(&["list", "workloads"]).code(0).stdout(contains("hello"));
     assay(&["run", "nginx", "-w", "hello", "--dry-run"]).code(0);
-    assert_eq!(data.join("assay").read_dir().expect("folder").count(), 1);
+    let unpacked = || data.join("assay").read_dir().expect("folder").count();
+    assert_eq!(unpacked(), 1);
+    let cut_short = data.join("assay/.assay-part-a1B2c3");
+    std::fs::create_dir_all(cut_short.join("whole/contenders")).expect("folders");
+    assay(&["clean"]).code(0).stdout(contains(format!("removed {}", cut_short.display())));
+    assert_eq!(unpacked(), 1);
     assay(&["list", "--catalogue", "/nowhere"]).code(2).stderr(contains("/nowhere"));
     assert_eq!(empty.read_dir().expect("folder").count(), 0, "the folder stays as it is");
 }

@@ -133,7 +133,8 @@ impl Lab {
             .current_dir(self.folder.path())
             .env("TMPDIR", self.tmp())
             .env("ASSAY_RUNS", self.runs())
-            .env("ASSAY_CATALOGUE", self.folder.path());
+            .env("ASSAY_CATALOGUE", self.folder.path())
+            .env("XDG_DATA_HOME", self.path("data"));
         for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE"] {
             command.env_remove(setting);
         }
