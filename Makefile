@@ -33,7 +33,7 @@ showdown-contenders:
 showdown-binary:
 	ASSAY_CARRIED_PRELOAD= $(CARGO) build --profile showdown --locked -p assay
 
-## setup: install what every contender needs that Debian has, also those outside the showdown
+## setup: install what every contender and generator needs that Debian has, also those outside the showdown
 setup:
 	scripts/setup.sh all
 

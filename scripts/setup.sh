@@ -3,18 +3,25 @@
 #
 #   scripts/setup.sh compiler   what cargo needs
 #   scripts/setup.sh showdown   the same, and what the contenders of the showdown need
-#   scripts/setup.sh test       the same, and what the tests need: a browser, a database, a terminal, a Slurm
-#   scripts/setup.sh all        the same, and what all other contenders need that Debian has
+#   scripts/setup.sh all        the same, and what all other contenders and generators need that Debian has, and a database
+#   scripts/setup.sh test       what the showdown needs, and what the tests insist on: the database and generators, a browser, a
+#                               terminal, an ssh server, a Slurm
 #
 # Needs apt-get, and root or a sudo that asks no password. Without them it says what to install and goes on: a contender
-# whose toolchain is missing is shown as "not run". Only Rust is indispensable. No service is started, now or at boot.
+# whose toolchain is missing is shown as "not run". Only Rust is indispensable. No service is started, now or at boot, and none
+# is touched that was there before.
 set -eu
+cd "$(dirname "$0")/.."
 
 GO_MINIMUM=1.23   # contenders/go/*/go.mod
 NODE_MINIMUM=18   # contenders/javascript/node, and the tools that build and test the report
-POLICY=/usr/sbin/policy-rc.d
+# Tests have the parts of the machine that change in a folder of their own.
+MACHINE=${ASSAY_SETUP_MACHINE:-}
+POLICY=$MACHINE/usr/sbin/policy-rc.d
+OUR_POLICY='# Made by scripts/setup.sh of assay.' # its second line
 
-PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin:${HOME:-/root}/.cargo/bin" # daemons, and a Rust installed a minute ago
+# Daemons, and a Rust installed a minute ago.
+PATH="$PATH:$MACHINE/usr/local/sbin:$MACHINE/usr/sbin:$MACHINE/sbin:${HOME:-/root}/.cargo/bin"
 export PATH DEBIAN_FRONTEND=noninteractive
 
 main() {
@@ -42,8 +49,14 @@ say() { echo "setup:" "$@" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 require_rust() {
-    if has cargo && has rustc; then return; fi
-    say "Rust is missing, and without it there is no assay. Install it with"
+    minimum=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    if ! has cargo || ! has rustc; then
+        say "Rust is missing, and without it there is no assay. Install it with"
+    else
+        found=$(rustc --version 2>/dev/null | sed -n 's/^rustc \([0-9.]*\).*/\1/p')
+        if at_least "$found" "$minimum"; then return; fi
+        say "Rust is too old: assay needs $minimum or newer, and rustc is ${found:-of no known version}. Install a newer one with"
+    fi
     say "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"
     say "or see https://rustup.rs, then try again."
     exit 1
@@ -62,17 +75,29 @@ missing_packages() {
     has npm || echo npm
     [ "$1" != showdown ] || return 0
     has_postgresql || echo postgresql
+    has wrk || echo wrk
+    has h2load || echo nghttp2-client
+    case $1 in
+    test) missing_for_tests ;;
+    all) missing_for_contenders ;;
+    esac
+}
+
+missing_for_tests() {
     has chromium || has chromium-browser || has google-chrome || echo chromium
     has curl || echo curl
     has ip || echo iproute2
-    has wrk || echo wrk
-    has h2load || echo nghttp2-client
     has nghttpd || echo nghttp2-server
     has tmux || echo tmux
     has sshd || echo openssh-server
     has ssh || echo openssh-client
-    has_slurm || echo munge slurmctld slurmd slurm-client
-    [ "$1" = all ] || return 0
+    has munged || echo munge
+    has slurmctld || echo slurmctld
+    has slurmd || echo slurmd
+    has srun || echo slurm-client
+}
+
+missing_for_contenders() {
     has h2o || echo h2o
     has lighttpd || echo lighttpd
     [ -e /usr/lib/lighttpd/mod_openssl.so ] || echo lighttpd-mod-openssl
@@ -90,8 +115,6 @@ has_postgresql() {
     for program in /usr/lib/postgresql/*/bin/initdb; do [ -x "$program" ] && return; done
     return 1
 }
-
-has_slurm() { has munged && has slurmctld && has slurmd && has srun; }
 
 may_install() {
     has apt-get || return 1
@@ -124,28 +147,46 @@ install_packages() {
             "Going on with what apt knows already."
     for package in "$@"; do
         say "installing $package"
+        before=$(starts_at_boot)
         case $package in
         golang-go) install_go ;;
-        php-fpm) apt install php-fpm && disable_php ;;
-        nginx | h2o | lighttpd | postgresql) apt install "$package" && as_root update-rc.d "$package" disable ;;
-        openssh-server) apt install openssh-server && as_root update-rc.d ssh disable ;;
-        munge | slurmctld | slurmd) apt install "$package" && as_root update-rc.d "$package" disable ;;
         *) apt install "$package" ;;
         esac || say "$package could not be installed (see above); what needs it is left out."
+        disable_all_but "$before"
     done
 }
 
-# Its service bears its version in its name.
-disable_php() {
-    for service in /etc/init.d/php*-fpm; do as_root update-rc.d "${service##*/}" disable; done
+# What starts at boot, one a line: units of systemd, and init scripts by their links (init-d-script(5), update-rc.d(8)).
+starts_at_boot() {
+    if has systemctl; then
+        systemctl list-unit-files --state=enabled --no-legend --no-pager 2>/dev/null | sed -n 's/^\([^ ]*\).*/unit \1/p'
+    fi
+    for link in "$MACHINE"/etc/rc[2345].d/S[0-9][0-9]*; do
+        if [ -L "$link" ] || [ -e "$link" ]; then echo "script ${link##*/S[0-9][0-9]}"; fi
+    done | sort -u
 }
 
-# Debian starts a service as soon as it is installed unless this policy forbids it (101). A policy that is
-# there already is left alone; ours lives only as long as this script.
+# Debian lets what it installs start at boot. What did so before is somebody's own, and stays.
+disable_all_but() {
+    starts_at_boot | grep -Fvx -e "$1" | while read -r kind name; do
+        case $kind in
+        unit) as_root systemctl disable "$name" ;;
+        script) as_root update-rc.d "$name" disable ;;
+        esac </dev/null >/dev/null 2>&1 || say "$name starts at boot from now on; disable it if you do not want that."
+    done
+}
+
+# Debian starts a service as soon as it is installed unless this policy forbids it (101). A policy that is there already is left
+# alone, unless it is ours, left by a setup that was killed. Ours forbids only as long as this very process lives.
 keep_services_stopped() {
-    if [ -e "$POLICY" ]; then return; fi
+    if [ -e "$POLICY" ] && [ "$(sed -n 2p "$POLICY")" != "$OUR_POLICY" ]; then return; fi
     our_policy=yes
-    printf '#!/bin/sh\nexit 101\n' | as_root tee "$POLICY" >/dev/null
+    as_root tee "$POLICY" >/dev/null <<END
+#!/bin/sh
+$OUR_POLICY
+began=\$(sed 's/.*) //' /proc/$$/stat 2>/dev/null | cut -d ' ' -f 20) # proc_pid_stat(5)
+if [ "\$began" = $(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20) ]; then exit 101; fi
+END
     as_root chmod 755 "$POLICY"
 }
 

@@ -52,6 +52,7 @@ mod run;
 mod running;
 mod secrets;
 mod serve;
+mod setup;
 mod socket;
 mod support;
 mod tls;
