@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint manners unit process process-of-binary process-of-parts alone browser dpdk-check deny cargo-deny fresh-clone templates-check package-check install shared-files deb static ui clean help
+.PHONY: showdown quickest showdown-binary showdown-contenders test setup build binary compiled lint manners unit process process-of-binary process-of-parts alone browser dpdk-check deny cargo-deny fresh-clone templates-check package-check install built-before shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -136,8 +136,9 @@ templates-check:
 package-check:
 	scripts/package-check.sh
 
-## install: build, and install into PREFIX (/usr/local): binary, preload library, manual page, completions
-install: shared-files
+## install: build, and install into PREFIX (/usr/local; for you alone $HOME/.local): binary, preload library, manual page, completions
+# Under sudo nothing is built: cargo would run as root, and what it leaves in the target folder would be root's.
+install: $(if $(SUDO_UID),built-before,shared-files)
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(ASSAY)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/assay $(TARGET)/release/libassay_preload.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(TARGET)/package/assay.1
@@ -145,6 +146,12 @@ install: shared-files
 	install -D -m 644 -t $(DESTDIR)$(ZSH_FUNCTIONS) $(TARGET)/package/_assay
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(TARGET)/package/assay.fish
 
+built-before:
+	@for file in $(ASSAY) $(TARGET)/release/libassay_preload.so $(TARGET)/package/assay.1; do \
+		[ -e $$file ] || { echo "make install: $$file is not there; first build without sudo: make shared-files" >&2; exit 1; }; \
+	done
+
+## shared-files: build what `sudo make install` installs
 # The manual page and the completions, which the binary writes itself.
 shared-files: binary
 	mkdir -p $(TARGET)/package

@@ -78,11 +78,24 @@ fn a_catalogue_that_anybody_may_have_put_above_is_passed_over_and_told() {
 #[test]
 fn whoever_installs_assay_gets_assay_and_no_servers() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let said =
-        Command::new("make").args(["--dry-run", "install", "deb", "static"]).current_dir(root).output();
+    let said = Command::new("make")
+        .args(["--dry-run", "install", "deb", "static"])
+        .current_dir(root)
+        .env_remove("SUDO_UID")
+        .output();
     let said = String::from_utf8(said.expect("make").stdout).expect("UTF-8");
     assert!(said.contains("cargo build --release") && said.contains("man/man1"), "{said}");
     assert!(!said.contains("setup.sh"), "{said}");
+}
+
+#[test]
+fn under_sudo_what_was_built_before_is_installed_and_cargo_is_not_run_as_root() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut make = Command::new("make");
+    make.args(["--dry-run", "install"]).current_dir(root).env("SUDO_UID", "1000");
+    let said = String::from_utf8(make.output().expect("make").stdout).expect("UTF-8");
+    assert!(said.contains("man/man1") && said.contains("make shared-files"), "{said}");
+    assert!(!said.contains("cargo build"), "{said}");
 }
 
 /// Only what is built for release carries the library (`build.rs`); `make package-check` installs such a one and uses it.
