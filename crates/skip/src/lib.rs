@@ -23,7 +23,6 @@ const NEEDS: &[(&str, &str)] = &[
     ("netns", "the right to make network namespaces"),
     ("preload", "the preload library beside the program"),
     ("processes", "the right to see all processes"),
-    ("quiet", "a machine that others leave alone"),
     ("realtime", "the right to real-time priority"),
     ("root", "to be root"),
     ("tap", "TAP devices"),

@@ -1,5 +1,7 @@
 //! Runs over a link of two network namespaces: measured through it, named as the limit where it is, and gone afterwards.
 
+mod quiet;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -10,11 +12,9 @@ use std::path::{Path, PathBuf};
 use assay_host::cpuset::{self, CpuSet};
 use assay_link::{Cable, Link, Spec};
 use assay_model::check::CheckOutcome;
-use assay_model::evidence::{Bottleneck, Busiest};
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::LimitedBy;
 use assay_verdict::judge;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
@@ -23,8 +23,6 @@ use rustix::process::{Signal, kill_process_group};
 use crate::support::{Lab, Running, eventually, listing, not_run, preload_library, stderr, stdout};
 use assay_skip::skip;
 
-/// Slow, so that also a program built for tests fills it on a busy machine.
-const RATE: u64 = 20_000_000;
 /// Somebody without rights.
 const NOBODY: u32 = 65_534;
 
@@ -37,15 +35,6 @@ fn is_possible() -> bool {
             false
         }
     }
-}
-
-/// A server whose answers fill a link.
-fn lab_with_large_bodies() -> Lab {
-    let lab = Lab::new();
-    let large = "name = \"hello\"\nabout = \"16 KiB.\"\n[[request]]\npath = \"/bytes/16384\"\nexpect = { status = 200 }\n";
-    lab.write("workloads/hello.toml", large);
-    own(&lab, "one");
-    lab
 }
 
 /// A contender that answers rightly and has the user-space stack of its own.
@@ -82,74 +71,6 @@ fn measured(lab: &Lab, arguments: &[&str]) -> Option<Record> {
         assert.code(0);
         record
     })
-}
-
-#[test]
-fn a_full_link_is_named_as_the_limit() {
-    if !is_possible() {
-        return;
-    }
-    // On a busy machine no window may count; then nothing is said of the limit.
-    for _ in 0..3 {
-        let lab = lab_with_large_bodies();
-        let run = [
-            "one",
-            "-s",
-            "kernel,user",
-            "--link",
-            "veth:20mbit",
-            "-c",
-            "16",
-            "-d",
-            "500ms",
-            "--warmup",
-            "600ms",
-        ];
-        let assert = lab.run(&run).assert();
-        let record = lab.record();
-        if !all_were_measured(&record) {
-            return;
-        }
-        let out = stdout(&assert.code(0));
-        assert!(out.contains("kernel/veth:20mbit: the kernel's stack over veth:20mbit"), "{out}");
-        shape_was_kept(&record);
-        let verdict = judge(&record).expect("readable");
-        assert_eq!(verdict.cells.len(), 2);
-        let standings: Vec<_> = verdict.cells.iter().map(|cell| &cell.standings[0]).collect();
-        let counts =
-            |standing: &&assay_model::verdict::Standing| standing.limit_evidence != Bottleneck::NoWindow;
-        if !standings.iter().all(counts) {
-            continue;
-        }
-        for standing in standings {
-            assert_eq!(standing.limited_by, LimitedBy::Link, "{standing:?}");
-            assert!(
-                matches!(
-                    &standing.limit_evidence,
-                    Bottleneck::Busy { busiest: Some(Busiest::Link { from_server: true, .. }), .. }
-                ),
-                "{standing:?}"
-            );
-        }
-        return;
-    }
-    skip("quiet", "this machine is too busy for a window that counts");
-}
-
-fn shape_was_kept(record: &Record) {
-    for network in &record.networks {
-        let facts = network.link_facts.as_ref().expect("facts");
-        assert_eq!((facts.mtu_bytes, facts.server_address.as_str()), (1500, "198.18.0.1"));
-        assert_eq!(facts.shape.as_ref().map(|shape| shape.bits_per_second), Some(RATE));
-    }
-    for (_, window) in windows(record) {
-        assert!(window.load.target.starts_with("http://198.18.0.1:"), "{}", window.load.target);
-        let used = window.link_use.as_ref().expect("counted");
-        let bodies = window.load.books.ok * 16_384;
-        assert!(used.to_generator.bytes > bodies && used.to_server.packets > 0, "{used:?}");
-        // What may pass at once after a pause, and the time that a reading takes, come on top.
-        assert!(used.to_generator.peak_bytes_per_second * 8.0 < RATE as f64 * 1.2, "{used:?}");
-    }
 }
 
 #[test]

@@ -248,12 +248,6 @@ pub(crate) fn windows(record: &Record) -> Vec<&Measurement> {
     windows
 }
 
-/// The largest share of the servers' CPUs that other programs took in a window.
-pub(crate) fn taken_by_others(record: &Record) -> f64 {
-    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
-    windows.map(|window| window.machine.server_other_share).fold(0.0, f64::max)
-}
-
 /// Why a contender was not run, or not to the end.
 pub(crate) fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
     let entry = record.entry_of(name).expect(name);
