@@ -105,8 +105,9 @@ fn every_protocol_can_be_shared() {
         );
         let handshakes =
             |report: &LoadReport| report.tls.as_ref().map_or(0, |tls| tls.full.count + tls.resumed.count);
-        let own = report.generators.iter().filter_map(|share| share.report.as_deref());
+        let own = report.generators.iter().map(|share| share.report.as_deref().expect("its own report"));
         assert_eq!(handshakes(&report), own.map(handshakes).sum::<u64>());
+        assert_eq!(handshakes(&report) > 0, load.contains(&"--insecure"), "{report:?}");
     }
 }
 

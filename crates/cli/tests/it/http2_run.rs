@@ -6,7 +6,7 @@ use assay_model::record::Record;
 use assay_model::setting::Setting;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, has, not_run, stdout};
+use crate::support::{Lab, Running, has, not_run, server_runs, stdout, windows};
 
 /// The run section of assay's own server, which is not set up for HTTP/2.
 const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
@@ -155,9 +155,8 @@ fn a_server_that_runs_already_is_learnt_from_and_measured_without_tls() {
     let text = stdout(&lab.run(&[&url, "--http", "2"]).assert());
     assert!(text.contains("2 connections × 1 stream, h2c"), "{text}");
     let record = lab.record();
-    let lives: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
-    assert!(lives.iter().all(|run| !run.learnt.is_empty()), "{lives:?}");
-    assert!(lives.iter().flat_map(|run| &run.cells).all(|window| window.load.protocol == Protocol::H2c));
+    assert!(server_runs(&record).iter().all(|run| !run.learnt.is_empty()), "{record:?}");
+    assert!(windows(&record).iter().all(|window| window.load.protocol == Protocol::H2c));
 }
 
 #[test]

@@ -51,9 +51,9 @@ fn nginx_and_haproxy_pass_on_what_their_upstream_answers_and_windows_go_past_the
             "{name}: by turns from round to round: {before:?}"
         );
     }
-    assert!(
-        windows(&record, "assay").iter().all(|window| window.upstream.is_none() && window.straight.is_none())
-    );
+    let alone = windows(&record, "assay");
+    assert!(!alone.is_empty(), "{:?}", record.entry_of("assay"));
+    assert!(alone.iter().all(|window| window.upstream.is_none() && window.straight.is_none()));
     free_of_disturbance(&mut record);
     let verdict = assay_verdict::judge(&record).expect("readable");
     let mut costs: Vec<&str> = verdict.proxy_cost.iter().map(|cost| cost.contender.as_str()).collect();
