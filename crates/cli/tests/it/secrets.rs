@@ -132,7 +132,7 @@ fn a_record_has_the_mode_that_the_umask_leaves() {
             .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .current_dir(lab.path(""));
         let output = command.output().expect("ended");
-        assert!(output.status.code().is_some(), "{output:?}");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
         let folder = lab.run_folder();
         for name in ["record.json", "histograms.hlog"] {
             let found = std::fs::metadata(folder.join(name)).expect(name).permissions().mode() & 0o777;
