@@ -102,8 +102,8 @@ process-of-parts:
 
 # Those that failed beside the others, when nothing else runs any more.
 alone:
-	$(XTASK) process-tests --alone --failed $(TARGET)/failed-of-binary it
-	$(XTASK) process-tests --alone --failed $(TARGET)/failed-of-parts $(OTHER_TESTS)
+	cat $(TARGET)/failed-of-binary $(TARGET)/failed-of-parts >$(TARGET)/failed-beside-others
+	$(XTASK) process-tests --alone --failed $(TARGET)/failed-beside-others it $(OTHER_TESTS)
 
 ## browser: the report's page, its tests in a browser, and whether the committed page is fresh
 browser:

@@ -70,6 +70,7 @@ fn at_once(root: &Path, programs: &[String]) -> Result<BTreeSet<String>, Vec<Str
     let (status, told) = tests(root, programs, Choice::BesideOthers)?;
     match told.failed.len() {
         0 if !status.success() => Err(vec!["process-tests: cargo test failed, and no test of it".to_owned()]),
+        0 if told.passed == 0 => Err(nothing_was_run()),
         0..=BUSY_AT_MOST => Ok(told.failed),
         _ => Err(told.failed.iter().map(|name| format!("{name} failed")).collect()),
     }
@@ -81,6 +82,9 @@ fn alone(root: &Path, programs: &[String], failed: BTreeSet<String>) -> Result<(
     if quiet.failed.is_empty() && !status.success() {
         return Err(vec!["process-tests: cargo test failed, and no quiet test of it".to_owned()]);
     }
+    if quiet.failed.is_empty() && quiet.passed == 0 {
+        return Err(nothing_was_run());
+    }
     let mut wrong = Vec::new();
     for name in failed.iter().chain(&quiet.failed) {
         let (status, told) = tests(root, programs, Choice::One(name))?;
@@ -90,6 +94,11 @@ fn alone(root: &Path, programs: &[String], failed: BTreeSet<String>) -> Result<(
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// What is said of programs in which a filter found no test: that nothing failed means nothing then.
+fn nothing_was_run() -> Vec<String> {
+    vec!["process-tests: no test was run".to_owned()]
 }
 
 /// Runs the chosen tests and hands on what they print.
