@@ -256,12 +256,17 @@ pub(crate) fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
     reason.unwrap_or_else(|| panic!("nothing befell {name}"))
 }
 
-/// Waits until something holds.
+/// Waits until something holds. Looking may be dear, at all processes or by one, so it takes a tenth of the time at most.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
+    loop {
+        let began = Instant::now();
+        if holds() {
+            return;
+        }
+        assert!(began < deadline, "never: {what}");
+        let pause = 10 * began.elapsed();
+        std::thread::sleep(pause.clamp(Duration::from_millis(10), Duration::from_millis(200)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,11 +147,9 @@ fn answer_all(stream: TcpStream, count: &AtomicUsize) {
 
 /// Command lines of the living processes that have `mark` in their environment.
 pub(crate) fn processes_with(mark: &str) -> Vec<String> {
-    let mark = mark.as_bytes();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("proc").flatten() {
-        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+        if has_variable(&entry.path(), mark) {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             found.push(format!("{}: {line}", entry.file_name().to_string_lossy()));
@@ -165,7 +164,10 @@ pub(crate) fn process_on(lab: &super::Lab, host: &str, words: &str) -> Pid {
     let processes = lab.processes();
     let own = processes.iter().filter(|line| line.contains(words) && !line.contains(" supervise "));
     let pids = own.filter_map(|line| line.split(':').next()?.parse::<i32>().ok());
-    let is_there = |pid: &i32| line_of(*pid).iter().any(|pid| has_variable(*pid, &format!("ON={host}")));
+    let on = format!("ON={host}");
+    let is_there = |pid: &i32| {
+        line_of(*pid).iter().any(|pid| has_variable(&Path::new("/proc").join(pid.to_string()), &on))
+    };
     let found = pids.into_iter().find(is_there);
     Pid::from_raw(found.unwrap_or_else(|| panic!("no {words} on {host} among {processes:?}"))).expect("a pid")
 }
@@ -179,7 +181,9 @@ fn line_of(pid: i32) -> Vec<i32> {
     std::iter::successors(Some(pid), parent).collect()
 }
 
-fn has_variable(pid: i32, wanted: &str) -> bool {
-    let text = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    text.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+/// Whether the process of a folder of /proc has a variable, as NAME=VALUE. As text, in which the standard library's own code looks for
+/// the ends: the tests' own is not optimised, and would look at every byte of all processes' environments.
+fn has_variable(process: &Path, wanted: &str) -> bool {
+    let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+    String::from_utf8_lossy(&environment).split('\0').any(|variable| variable == wanted)
 }
