@@ -20,8 +20,8 @@ const NOISE: [[f64; 6]; 2] =
 fn pattern() -> &'static Record {
     static PATTERN: LazyLock<Record> = LazyLock::new(|| {
         let lab = Lab::new();
-        lab.good("old");
-        lab.good("new");
+        lab.calm("old");
+        lab.calm("new");
         lab.run(&["old", "new"]).assert().code(0);
         lab.record()
     });
@@ -178,11 +178,15 @@ fn bad_comparisons_say_what_is_wrong() {
     }
 }
 
+/// The command line of a server to which the load is no matter.
+fn calm(seed: u32) -> String {
+    format!("\"$ASSAY\" stub --address $ADDRESS --port $PORT --cpus $CPUS --service 5ms --seed {seed}")
+}
+
 #[test]
 fn commands_are_measured_in_the_same_rounds_and_compared() {
     let lab = Lab::new();
-    let [old, new] =
-        ["epoll", "auto"].map(|engine| format!("\"$ASSAY\" serve --port $PORT --engine {engine}"));
+    let [old, new] = [1, 2].map(calm);
     let commands = ["compare", "--cmd", &old, "--cmd", &new, "--format", "json", "--seed", "3"];
     let assert = lab.assay(&[&commands[..], &QUICK].concat()).assert().code(0);
     let comparison = json(&stdout(&assert));
@@ -197,7 +201,8 @@ fn commands_are_measured_in_the_same_rounds_and_compared() {
 #[test]
 fn a_command_that_does_not_start_is_no_comparison() {
     let lab = Lab::new();
-    let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "exit 3"];
+    let server = calm(1);
+    let commands = ["compare", "--cmd", &server, "--cmd", "exit 3"];
     let err = stderr(&lab.assay(&[&commands[..], &QUICK].concat()).assert().code(10));
     assert!(err.contains("fewer than two of the commands were measured"), "{err}");
 }
@@ -206,9 +211,7 @@ fn a_command_that_does_not_start_is_no_comparison() {
 #[test]
 fn no_round_of_a_comparison_begins_when_its_budget_is_spent() {
     let lab = Lab::new();
-    let [old, new] = ["MODE=1", "MODE=2"].map(|mode| {
-        format!("sleep 3; {mode} exec \"$ASSAY\" serve --address $ADDRESS --port $PORT --cpus $CPUS")
-    });
+    let [old, new] = [1, 2].map(|seed| format!("sleep 3; exec {}", calm(seed)));
     let length = ["-d", "100ms", "--warmup", "0s", "-c", "2", "--budget", "10500ms"];
     let commands = ["compare", "--cmd", &old, "--cmd", &new];
     let told = stderr(&lab.assay(&[&commands[..], &length].concat()).assert());
@@ -224,25 +227,35 @@ fn no_round_of_a_comparison_begins_when_its_budget_is_spent() {
     assert_eq!((record.rounds.len(), record.state), (2, State::BudgetSpent), "{told}");
 }
 
-/// Compares two stubs, one of which does so much more work than the other; in words, and as data.
+/// The record of a stub that was compared with one that does as much and with one that does twice as much, which serves the tests of both.
 ///
 /// Others may use the machine meanwhile. Their doing voids turns, and is the reason why there are duets; so it is taken out of the
 /// record before that is judged again.
-fn duet_of_stubs(factor: u32) -> (Comparison, String) {
+fn duets_of_stubs() -> &'static Record {
     const WORK: u32 = 20_000;
-    let lab = Lab::new();
-    let [old, new] = [(1, 1), (2, factor)]
-        .map(|(seed, factor)| format!("\"$ASSAY\" stub --port $PORT --seed {seed} --work {}", WORK * factor));
-    let length = ["-d", "450ms", "--warmup", "0s", "--rounds", "3", "-c", "4"];
-    let commands = ["compare", "--cmd", &old, "--cmd", &new, "--seed", "3"];
-    lab.assay(&[&commands[..], &length].concat()).assert().code(0);
-    let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
-    let text = std::fs::read_to_string(path).expect("record");
-    let mut record: Record = serde_json::from_str(&text).expect("record");
-    free_of_disturbance(&mut record);
-    let sides = [0, 1].map(|side| format!("30000101-one:{}", record.contenders[side].identity.name));
-    record.id = "30000101-one".to_owned();
-    lab.write("runs/30000101-one/record.json", &serde_json::to_string(&record).expect("json"));
+    static RECORD: LazyLock<Record> = LazyLock::new(|| {
+        let lab = Lab::new();
+        let [old, same, double] = [(1, 1), (2, 1), (3, 2)].map(|(seed, factor)| {
+            format!("\"$ASSAY\" stub --port $PORT --seed {seed} --work {}", WORK * factor)
+        });
+        let length = ["-d", "450ms", "--warmup", "0s", "--rounds", "3", "-c", "4"];
+        let commands = ["compare", "--cmd", &old, "--cmd", &same, "--cmd", &double, "--seed", "3"];
+        lab.assay(&[&commands[..], &length].concat()).assert().code(0);
+        let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
+        let text = std::fs::read_to_string(path).expect("record");
+        let mut record: Record = serde_json::from_str(&text).expect("record");
+        free_of_disturbance(&mut record);
+        record.id = "30000101-one".to_owned();
+        record
+    });
+    &RECORD
+}
+
+/// What the record of stubs says of the base and the other of this number; in words, and as data.
+fn duet_of_stubs(other: usize) -> (Comparison, String) {
+    let (lab, record) = (Lab::new(), duets_of_stubs());
+    lab.write("runs/30000101-one/record.json", &serde_json::to_string(record).expect("json"));
+    let sides = [0, other].map(|side| format!("30000101-one:{}", record.contenders[side].identity.name));
     let compare = |format: &str| {
         let all = ["compare", sides[0].as_str(), sides[1].as_str(), "--format", format];
         stdout(&lab.assay(&all).assert().code(0))
