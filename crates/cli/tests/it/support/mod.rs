@@ -134,7 +134,9 @@ impl Lab {
             .env("TMPDIR", self.tmp())
             .env("ASSAY_RUNS", self.runs())
             .env("ASSAY_CATALOGUE", self.folder.path())
-            .env("XDG_DATA_HOME", self.path("data"));
+            .env("XDG_DATA_HOME", self.path("data"))
+            // Go compiles its standard library once for all servers then, and no C.
+            .env("CGO_ENABLED", "0");
         for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE"] {
             command.env_remove(setting);
         }
