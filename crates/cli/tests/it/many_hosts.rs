@@ -151,14 +151,14 @@ fn the_books_of_three_hosts_with_clocks_of_their_own_are_the_servers() {
     assert!(server.said.contains("served 900 "), "{}", server.said);
 }
 
-/// A server that counts the rows of a table before it listens, and goes on asking for their sum.
-fn asks_a_database(lab: &Lab) {
+/// A server that counts the rows of a table before it listens, and goes on asking for their sum, with a pause in between.
+fn asks_a_database(lab: &Lab, pause: &str) {
     let asks = "name = \"hello\"\nabout = \"\"\ndatabase = \"postgresql\"\n[[request]]\npath = \"/\"\n\
                 expect = { status = 200, body = \"hello\" }\n";
     lab.write("workloads/hello.toml", asks);
     let ask = |what: &str| format!("psql \"$DATABASE_URL\" -Atc \"SELECT {what} FROM world\"");
     let script = format!(
-        "{} && {{ while {}; do :; done > /dev/null & }} && \
+        "{} && {{ while {}; do {pause}; done > /dev/null & }} && \
          exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"",
         ask("count(*)"),
         ask("sum(randomnumber)")
@@ -180,7 +180,7 @@ fn servers_on_one_host_have_a_database_on_another_and_nothing_is_left_there() {
         )
     };
     lab.write("lab.toml", &(host("server", 1) + &host("database", 2)));
-    asks_a_database(&lab);
+    asks_a_database(&lab, ":");
     let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 2";
     let run = lab.command(&words.split(' ').collect::<Vec<_>>());
     assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
@@ -246,8 +246,8 @@ fn whoever_of_a_run_is_killed_at_any_moment_leaves_nothing_anywhere() {
         )
     };
     lab.write("lab.toml", &["server", "database", "generator"].map(host).concat());
-    asks_a_database(&lab);
-    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 40";
+    asks_a_database(&lab, "sleep 0.2");
+    let words = "run one --no-check --no-aa --lab lab.toml -c 2 --warmup 0s -d 300ms --rounds 40 -r 200";
     for _ in 0..3 {
         let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
         let after = some_time(Duration::from_secs(6));
