@@ -7,7 +7,7 @@ use crate::support::{Lab, Stranger, listing, not_run, stdout};
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.good("good");
+    lab.calm("good");
     lab.write("app.js", "");
     lab
 }

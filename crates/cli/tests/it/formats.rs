@@ -44,7 +44,7 @@ fn what_is_no_file_of_results_is_told_with_its_place() {
 #[test]
 fn a_run_is_exported_in_every_format() {
     let lab = Lab::new();
-    lab.good("nice");
+    lab.calm("nice");
     lab.script("broken", "exit 3");
     lab.run(&["nice", "broken", "-o", "out.xml", "-o", "out.prom", "-o", "out.svg"]).assert().code(10);
     let out = |name: &str| std::fs::read_to_string(lab.path(name)).expect(name);
@@ -66,7 +66,7 @@ fn a_run_is_exported_in_every_format() {
 #[test]
 fn an_index_leads_to_the_reports_of_all_runs() {
     let lab = Lab::new();
-    lab.good("nice");
+    lab.calm("nice");
     lab.run(&["nice"]).assert().code(0);
     lab.assay(&["import", RESULTS]).assert().code(0);
     lab.write("runs/20200101-000000-cut/record.json", "{");

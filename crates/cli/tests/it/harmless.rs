@@ -89,7 +89,7 @@ fn devices_stay_devices_and_a_full_one_is_told() {
 #[test]
 fn arguments_that_are_no_utf_8_are_no_fault() {
     let lab = Lab::new();
-    lab.good("good");
+    lab.calm("good");
     let odd = OsStr::from_bytes(b"odd-\xff.json");
     lab.assay::<&str>(&[]).arg("import").arg(odd).assert().code(2).stderr(contains("odd-"));
     lab.assay(&["show"]).arg(odd).assert().code(2).stderr(contains("UTF-8"));

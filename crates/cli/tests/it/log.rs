@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::support::{Lab, stderr};
+use crate::support::{Lab, QUICK, stderr};
 
 /// Two of the same, to be run and looked at.
 fn lab() -> Lab {
@@ -69,11 +69,15 @@ fn a_topic_that_does_not_exist_is_an_error_before_anything_starts() {
 #[test]
 fn a_comparison_tells_its_design_and_a_command_its_end() {
     let lab = Lab::new();
-    let server = "exec \"$ASSAY\" serve --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"";
+    let server =
+        "exec \"$ASSAY\" stub --service 5ms --address \"$ADDRESS\" --port \"$PORT\" --cpus \"$CPUS\"";
     let broken = format!("MODE=1 {server} --no-such-flag");
-    let arguments = ["compare", "--cmd", server, "--cmd", &broken, "--rounds", "2", "-d", "100ms", "-v"];
+    let arguments = ["compare", "--cmd", server, "--cmd", &broken, "-v"];
     let told = stderr(
-        &lab.assay(&arguments).env_remove("ASSAY_LOG").env("ASSAY", env!("CARGO_BIN_EXE_assay")).assert(),
+        &lab.assay(&[&arguments[..], &QUICK].concat())
+            .env_remove("ASSAY_LOG")
+            .env("ASSAY", env!("CARGO_BIN_EXE_assay"))
+            .assert(),
     );
     assert!(told.contains("design: the others are compared with"), "{told}");
     assert!(told.lines().any(|line| line.contains("contender:") && line.contains("failed:")), "{told}");

@@ -34,7 +34,7 @@ fn nginx_and_haproxy_pass_on_what_their_upstream_answers_and_windows_go_past_the
     let lab = Lab::new();
     let root = catalogue();
     let root = root.to_str().expect("UTF-8");
-    let words = ["nginx-proxy", "haproxy-proxy", "-w", "hello", "-r", "max,1000/s", "-d", "600ms"];
+    let words = ["nginx-proxy", "haproxy-proxy", "-w", "hello", "-r", "max,1000/s", "-d", "300ms"];
     let files = ["--catalogue", root, "-o", "out.csv", "-o", "out.md"];
     let ran = lab.run(&[&words[..], &files].concat()).assert();
     let text = stdout(&ran);
@@ -128,8 +128,20 @@ fn an_upstream_that_dies_is_not_the_proxys_fault() {
     }
     let lab = Lab::new();
     let root = catalogue();
-    let words =
-        ["run", "--no-check", "nginx-proxy", "!assay", "-w", "hello", "-d", "2s", "--rounds", "2", "-c", "2"];
+    let words = [
+        "run",
+        "--no-check",
+        "nginx-proxy",
+        "!assay",
+        "-w",
+        "hello",
+        "-d",
+        "300ms",
+        "--rounds",
+        "1",
+        "-c",
+        "2",
+    ];
     let more = ["--no-aa", "--catalogue", root.to_str().expect("UTF-8")];
     let mut run = Running::start(lab.command(&[&words[..], &more].concat()));
     let upstream = || {
