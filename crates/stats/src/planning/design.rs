@@ -8,9 +8,9 @@
 use super::Components;
 use crate::error::not_negative;
 use crate::moderation::{BETWEEN, Prior, Spread};
-use crate::simultaneous::{Boundary, Looks, each_of};
+use crate::simultaneous::{Boundary, Looks, each_of, least_critical_value};
 use crate::table::detectable;
-use crate::{StatsError, error, student};
+use crate::{StatsError, error};
 
 /// Numbers of rounds that are compared; between them little changes.
 pub(super) const ROUNDS: [usize; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300];
@@ -77,24 +77,46 @@ pub struct Expectation {
 /// # Errors
 /// When the plan has fewer than two rounds, or a confidence that is not strictly between 0 and 1.
 pub fn shows(plan: &ComparisonPlan, noise: &Components, design: Design) -> Result<Option<f64>, StatsError> {
-    let rotations = design.rotations.max(1) as f64;
-    let own = design.rounds.saturating_sub(1) as f64;
-    let within = 2.0 * noise.window_sd.powi(2) / rotations;
-    let between = 2.0 * noise.restart_sd.powi(2);
-    let variance = within + between;
-    // What is known beforehand is not lent: the run will have its own spreads, and they lend what they can.
-    let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
-    let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
-    let lent = prior.lent(&Spread { variance, degrees_of_freedom: own, within, of_windows });
+    let lent = lent(plan, noise, design);
     let looks = if plan.looks { Looks::EveryRound { most_rounds: design.rounds } } else { Looks::Once };
     let confidence = each_of(plan.tables, plan.confidence);
     let boundary = Boundary::moderated(plan.contenders, looks, design.rounds, confidence, lent)?;
-    let degrees_of_freedom = own + lent;
+    let degrees_of_freedom = own(design) + lent;
     let Some(critical) = boundary.critical_value_of(design.rounds, degrees_of_freedom) else {
         return Ok(None);
     };
     Ok(detectable(standard_error(noise, design), critical, degrees_of_freedom, plan.margin))
+}
+
+/// What a design will not show less than: what a single pair at a single look would be shown to have, for which nothing is simulated;
+/// `None` where that is nothing useful.
+fn shows_at_best(
+    plan: &ComparisonPlan,
+    noise: &Components,
+    design: Design,
+) -> Result<Option<f64>, StatsError> {
+    let lent = lent(plan, noise, design);
+    let degrees_of_freedom = own(design) + lent;
+    let confidence = each_of(plan.tables, plan.confidence);
+    let critical = least_critical_value(design.rounds, confidence, lent, degrees_of_freedom)?;
+    Ok(detectable(standard_error(noise, design), critical, degrees_of_freedom, plan.margin))
+}
+
+/// Degrees of freedom of a pair's own.
+fn own(design: Design) -> f64 {
+    design.rounds.saturating_sub(1) as f64
+}
+
+/// Degrees of freedom that a pair gains. What is known beforehand is not lent: the run will have its own spreads, and they lend what they
+/// can.
+fn lent(plan: &ComparisonPlan, noise: &Components, design: Design) -> f64 {
+    let (rotations, own) = (design.rotations.max(1) as f64, own(design));
+    let within = 2.0 * noise.window_sd.powi(2) / rotations;
+    let between = 2.0 * noise.restart_sd.powi(2);
+    let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
+    let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
+    let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
+    prior.lent(&Spread { variance: within + between, degrees_of_freedom: own, within, of_windows })
 }
 
 /// Of the logarithm of a pair's ratio.
@@ -116,7 +138,8 @@ pub fn best(
     below(plan, noise, costs, budget_s, f64::INFINITY)
 }
 
-/// The best among designs that show no more than `at_most`; those that cannot are not worth a simulation.
+/// The best among designs that show no more than `at_most`. What may show most comes first, and is simulated only as long as it may show
+/// more than the best so far.
 fn below(
     plan: &ComparisonPlan,
     noise: &Components,
@@ -124,30 +147,61 @@ fn below(
     budget_s: f64,
     at_most: f64,
 ) -> Result<Option<Expectation>, StatsError> {
+    let mut designs = promising(plan, noise, costs, budget_s, at_most)?;
+    designs.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut best: Option<Expectation> = None;
+    for (design, least) in designs {
+        if best.is_some_and(|best| least > best.shows) {
+            break;
+        }
+        if let Some(shows) = shows(plan, noise, design)?
+            && best.is_none_or(|best| (shows, design.rounds) < (best.shows, best.design.rounds))
+        {
+            best = Some(Expectation { design, takes_s: costs.of(design), shows });
+        }
+    }
+    Ok(best)
+}
+
+/// The designs that spend a budget and may show `at_most` or less, from few rounds to many, each with what it shows at best.
+fn promising(
+    plan: &ComparisonPlan,
+    noise: &Components,
+    costs: &Costs,
+    budget_s: f64,
+    at_most: f64,
+) -> Result<Vec<(Design, f64)>, StatsError> {
     error::positive("budget in seconds", budget_s)?;
     error::positive("cost of a rotation in seconds", costs.rotation_s)?;
     not_negative("cost of a round in seconds", costs.round_s)?;
-    let normal = student::critical_value_of(plan.confidence, KNOWN)?;
-    let mut best: Option<Expectation> = None;
+    error::open_unit("confidence", plan.confidence)?;
+    let mut designs = Vec::new();
     for rounds in ROUNDS {
         let rotations = ((budget_s / rounds as f64 - costs.round_s) / costs.rotation_s).floor();
         if rotations < 1.0 {
             break;
         }
         let design = Design { rounds, rotations: rotations as usize };
-        let takes_s = costs.of(design);
-        let least = detectable(standard_error(noise, design), normal, KNOWN, plan.margin);
-        let goal = best.map_or(at_most, |best| best.shows);
-        if least.is_none_or(|least| least > goal) {
-            continue;
-        }
-        if let Some(shows) = shows(plan, noise, design)?
-            && best.is_none_or(|best| shows < best.shows)
-        {
-            best = Some(Expectation { design, takes_s, shows });
+        let least = shows_at_best(plan, noise, design)?.filter(|least| *least <= at_most);
+        designs.extend(least.map(|least| (design, least)));
+    }
+    Ok(designs)
+}
+
+/// Whether some design of a budget shows `difference` or less: the first that does is enough.
+fn reaches(
+    plan: &ComparisonPlan,
+    noise: &Components,
+    costs: &Costs,
+    budget_s: f64,
+    difference: f64,
+) -> Result<bool, StatsError> {
+    for (design, _) in promising(plan, noise, costs, budget_s, difference)? {
+        if shows(plan, noise, design)?.is_some_and(|shows| shows <= difference) {
+            return Ok(true);
         }
     }
-    Ok(best)
+    Ok(false)
 }
 
 /// The least budget with which a typical pair will be shown to differ by `difference` in four runs of five, with its design;
@@ -161,19 +215,20 @@ pub fn budget_for(
     costs: &Costs,
     difference: f64,
 ) -> Result<Option<Expectation>, StatsError> {
-    let reaching = |budget_s: f64| {
-        Ok(below(plan, noise, costs, budget_s, difference)?.filter(|found| found.shows <= difference))
-    };
-    let Some(mut found) = reaching(LONGEST_S)? else { return Ok(None) };
+    let mut budget_s = LONGEST_S;
+    if !reaches(plan, noise, costs, budget_s, difference)? {
+        return Ok(None);
+    }
     let (mut too_little, mut enough) = ((2.0 * (costs.round_s + costs.rotation_s)).ln(), LONGEST_S.ln());
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(too_little, enough);
-        match reaching(middle.exp())? {
-            Some(less) => (found, enough) = (less, middle),
-            None => too_little = middle,
+        if reaches(plan, noise, costs, middle.exp(), difference)? {
+            (budget_s, enough) = (middle.exp(), middle);
+        } else {
+            too_little = middle;
         }
     }
-    Ok(Some(found))
+    below(plan, noise, costs, budget_s, difference)
 }
 
 #[cfg(test)]

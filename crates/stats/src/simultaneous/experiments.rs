@@ -112,12 +112,12 @@ fn largest_deviates(question: Question, weights: &[f64], kept_from: f64, rng: &m
             *square += difference * difference;
         }
         if round >= first {
-            let df = (round - 1 + lent) as f64;
+            let (df, squared_weight) = ((round - 1 + lent) as f64, weight * weight);
             for ((sum, square), largest) in sums.iter().zip(&squares).zip(&mut largest) {
-                let squared_t = squared_t(*sum, *square, prior, round as f64, df);
-                // A deviate is less than its t, so that most of them need not be computed.
-                if squared_t * weight * weight > largest.max(kept_from).powi(2) {
-                    *largest = largest.max(deviate_of_t(squared_t.sqrt(), df) * weight);
+                let (over, under) = squared_t(*sum, *square, prior, round as f64, df);
+                // A deviate is less than its t, so that most of them need not be computed, nor divided for.
+                if over * squared_weight > largest.max(kept_from).powi(2) * under {
+                    *largest = largest.max(deviate_of_t((over / under).sqrt(), df) * weight);
                 }
             }
         }
@@ -125,9 +125,9 @@ fn largest_deviates(question: Question, weights: &[f64], kept_from: f64, rng: &m
     largest
 }
 
-/// t² of a sample of n values, given their sum and sum of squares, and the prior's sum of squares.
-fn squared_t(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
-    sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum)
+/// t² of a sample of n values as a fraction, given their sum and sum of squares, and the prior's sum of squares.
+fn squared_t(sum: f64, square: f64, prior: f64, n: f64, degrees_of_freedom: f64) -> (f64, f64) {
+    (sum * sum * degrees_of_freedom, n * (prior + square) - sum * sum)
 }
 
 fn fill_normal(values: &mut [f64], rng: &mut impl Rng) {

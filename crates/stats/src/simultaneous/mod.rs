@@ -110,8 +110,7 @@ impl Boundary {
             let (name, range) = ("rounds", "at most a thousand");
             return Err(StatsError::OutOfRange { name, range, value: last as f64 });
         }
-        let df = (last - 1 + lent) as f64;
-        let of_one_pair = deviate_of_t(student::critical_value_of(confidence, df)?, df);
+        let of_one_pair = deviate_of_one_pair(last, confidence, lent)?;
         let contenders = contenders.max(2);
         let question = Question { contenders, first, last, confidence: confidence.to_bits(), lent };
         let simulated = (contenders > 2 || first < last).then_some(question);
@@ -156,6 +155,24 @@ impl Boundary {
     pub fn most_rounds(&self) -> usize {
         self.most_rounds
     }
+}
+
+/// The critical value below which no boundary of [`Boundary::moderated`] is at its last look, after so many rounds: that of one pair at
+/// one look, which needs no simulation. It is for a standard error with so many degrees of freedom.
+pub(crate) fn least_critical_value(
+    rounds: usize,
+    confidence: f64,
+    lent: f64,
+    degrees_of_freedom: f64,
+) -> Result<f64, StatsError> {
+    at_least("a comparison", 2, rounds)?;
+    Ok(t_of_deviate(deviate_of_one_pair(rounds, confidence, nearest_below(lent))?, degrees_of_freedom))
+}
+
+/// The critical value of one pair at one look after so many rounds, as a normal deviate.
+fn deviate_of_one_pair(rounds: usize, confidence: f64, lent: usize) -> Result<f64, StatsError> {
+    let df = (rounds - 1 + lent) as f64;
+    Ok(deviate_of_t(student::critical_value_of(confidence, df)?, df))
 }
 
 /// Few different questions make few simulations; and fewer degrees of freedom are the safe side.
