@@ -7,6 +7,7 @@
 //! sizes are looked at before anything is made of it: whatever the text, reading it takes less than a megabyte.
 
 use std::io::Read as _;
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -49,6 +50,16 @@ impl Histogram {
     /// # Errors
     /// [`StatsError::CannotEncode`] when a bucket's count exceeds 2⁶³ − 1, the most the format can hold.
     pub fn to_hdr_base64(&self) -> Result<String, StatsError> {
+        // A record has many of these, and compressing one of no values takes as long as one of thousands.
+        static OF_NOTHING: OnceLock<String> = OnceLock::new();
+        match OF_NOTHING.get() {
+            Some(known) if self.is_empty() => Ok(known.clone()),
+            None if self.is_empty() => self.encoded().map(|text| OF_NOTHING.get_or_init(|| text).clone()),
+            _ => self.encoded(),
+        }
+    }
+
+    fn encoded(&self) -> Result<String, StatsError> {
         let cannot = |reason: String| StatsError::CannotEncode { reason };
         let mut hdr = Hdr::<u64>::new_with_bounds(LOWEST, HIGHEST, SIGNIFICANT_FIGURES)
             .map_err(|e| cannot(e.to_string()))?;

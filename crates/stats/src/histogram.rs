@@ -83,6 +83,10 @@ impl Histogram {
     /// Adds everything that `other` has counted. Order and grouping of merges make no difference to the
     /// result.
     pub fn merge(&mut self, other: &Self) {
+        // Many of a record are.
+        if other.is_empty() {
+            return;
+        }
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);
         }
