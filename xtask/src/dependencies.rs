@@ -13,8 +13,12 @@ pub(crate) fn check(files: &BTreeMap<String, Option<String>>) -> Vec<String> {
         .filter(|name| name.ends_with("Cargo.toml") && is_ours(name))
         .filter_map(|name| Some((name.strip_suffix("Cargo.toml")?, text(name).parse().ok()?)))
         .collect();
+    let sources = files.iter().filter(|(name, _)| name.ends_with(".rs"));
+    let sources: Sources<'_> = sources
+        .filter_map(|(name, text)| Some((name.as_str(), Source::of(name, text.as_deref()?))))
+        .collect();
     let mut findings: Vec<String> =
-        manifests.iter().flat_map(|(folder, manifest)| unused(folder, manifest, files)).collect();
+        manifests.iter().flat_map(|(folder, manifest)| unused(folder, manifest, &sources)).collect();
     findings.extend(unclaimed(text("Cargo.toml"), &manifests));
     findings
 }
@@ -25,38 +29,46 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Dependencies of a crate that no file names in which they could be used.
-fn unused(folder: &str, manifest: &toml::Table, files: &BTreeMap<String, Option<String>>) -> Vec<String> {
-    let words = |is_place: &dyn Fn(&str) -> bool, with_tests: bool| -> BTreeSet<&str> {
-        let inside = |name: &str| {
-            name.strip_prefix(folder).is_some_and(|rest| rest.ends_with(".rs") && is_place(rest))
-        };
-        let own = files.iter().filter(|(name, _)| inside(name));
-        let own = own.filter_map(|(name, text)| Some((name.as_str(), text.as_deref()?)));
-        let at = |path: String| {
-            let whole = path.strip_suffix("mod.rs").map(str::to_owned);
-            let is_there = move |name: &str| whole.as_ref().map_or(name == path, |it| name.starts_with(it));
-            files.iter().filter(move |(name, _)| is_there(name)).filter_map(|(_, text)| text.as_deref())
-        };
-        let shared = |(name, text)| shared(name, text).flat_map(at);
-        let texts = own.clone().flat_map(shared).chain(own.map(|(_, text)| text));
-        texts.flat_map(|text| code(text, with_tests)).collect()
-    };
-    let in_source = |rest: &str| rest.starts_with("src/") && !rest.ends_with("tests.rs");
-    let kinds: [(&str, BTreeSet<&str>); 3] = [
-        ("dependencies", words(&in_source, false)),
-        ("dev-dependencies", words(&|rest| rest != "build.rs", true)),
-        ("build-dependencies", words(&|rest| rest == "build.rs", true)),
+fn unused(folder: &str, manifest: &toml::Table, sources: &Sources<'_>) -> Vec<String> {
+    let is_source = |rest: &str| rest.starts_with("src/") && !rest.ends_with("tests.rs");
+    let kinds: [(&str, &dyn Fn(&str) -> bool, bool); 3] = [
+        ("dependencies", &is_source, false),
+        ("dev-dependencies", &|rest| rest != "build.rs", true),
+        ("build-dependencies", &|rest| rest == "build.rs", true),
     ];
     let mut findings = Vec::new();
-    for (kind, words) in kinds {
-        let named = names(manifest.get(kind)).filter(|name| !words.contains(library(name).as_str()));
+    for (kind, is_place, with_tests) in kinds {
+        let readers = readers(folder, is_place, sources);
+        let is_used = |name: &&str| {
+            let library = library(name);
+            readers.iter().any(|source| source.names(&library, with_tests))
+        };
         findings.extend(
-            named.map(|name| {
+            names(manifest.get(kind)).filter(|name| !is_used(name)).map(|name| {
                 format!("{folder}Cargo.toml: nothing uses {name} of [{kind}]; remove or move it")
             }),
         );
     }
     findings
+}
+
+/// The sources at some place of a crate, and those that they take from elsewhere.
+fn readers<'s>(
+    folder: &str,
+    is_place: &dyn Fn(&str) -> bool,
+    sources: &'s Sources<'s>,
+) -> Vec<&'s Source<'s>> {
+    let is_own = |name: &str| name.strip_prefix(folder).is_some_and(is_place);
+    let own = sources.iter().filter(|(name, _)| is_own(name));
+    let shared: Vec<&String> = own.flat_map(|(_, source)| &source.shared).collect();
+    let is_shared = |name: &str| {
+        let is_it = |path: &&String| {
+            path.strip_suffix("mod.rs").map_or(name == path.as_str(), |folder| name.starts_with(folder))
+        };
+        shared.iter().any(is_it)
+    };
+    let all = sources.iter().filter(|(name, _)| is_own(name) || is_shared(name));
+    all.map(|(_, source)| source).collect()
 }
 
 /// Files that a source file takes from elsewhere, by `#[path = "…"]`; a `mod.rs` stands for its folder.
@@ -96,11 +108,36 @@ fn library(package: &str) -> String {
     other.map_or_else(|| package.replace('-', "_"), |(_, library)| (*library).to_owned())
 }
 
-/// The words of a source file outside its comments, and outside the tests at its end unless they count.
-fn code(text: &str, with_tests: bool) -> impl Iterator<Item = &str> {
-    let end = if with_tests { None } else { text.find("#[cfg(test)]\nmod ") };
-    let lines = text[..end.unwrap_or(text.len())].lines();
-    let lines = lines.filter(|line| !line.trim_start().starts_with("//"));
+/// All source files by their paths.
+type Sources<'t> = BTreeMap<&'t str, Source<'t>>;
+
+/// What a source file names; it is taken apart once, though several crates may ask for it.
+struct Source<'t> {
+    /// The words outside its comments and outside the tests at its end.
+    code: BTreeSet<&'t str>,
+    /// Those of the tests at its end.
+    tests: BTreeSet<&'t str>,
+    /// The files that it takes from elsewhere.
+    shared: Vec<String>,
+}
+
+impl<'t> Source<'t> {
+    fn of(name: &str, text: &'t str) -> Self {
+        let (code, tests) = text.split_at(text.find("#[cfg(test)]\nmod ").unwrap_or(text.len()));
+        Self {
+            code: words(code).collect(),
+            tests: words(tests).collect(),
+            shared: shared(name, text).collect(),
+        }
+    }
+
+    fn names(&self, word: &str, with_tests: bool) -> bool {
+        self.code.contains(word) || (with_tests && self.tests.contains(word))
+    }
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')))
 }
 
