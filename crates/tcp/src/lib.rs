@@ -24,7 +24,7 @@
 //! | `requests`, `handshakes`, `cookies` | who asks for a connection; which handshake is the oldest; those that are forgotten |
 //! | `memory`, `shortage` | what all connections hold together; what is given up when that is too much |
 //!
-//! TCP's independent judges are Linux's stack (`tests/kernel`) and smoltcp's (`tests/smoltcp`), with and without loss.
+//! TCP's independent judges are Linux's stack (`tests/kernel`) and smoltcp's (`tests/conformance/smoltcp.rs`), with and without loss.
 //! Routers are not used: a peer is on a network of ours, or it is unreachable.
 #![forbid(unsafe_code)]
 

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod check;
+mod protobuf;
 
 use proptest::collection::vec;
 use proptest::prelude::*;

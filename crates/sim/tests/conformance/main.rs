@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod exact;
 #[path = "../../../tcp/tests/conformance/far.rs"]
 mod far;
 #[path = "../../../engine/tests/contract/conformance/mod.rs"]

@@ -6,7 +6,7 @@
 //! **Which world is simulated.** Contenders without difference, whose rounds vary normally and all to the same extent. No
 //! covariance is estimated from the few rounds at hand. For all pairwise comparisons equal variances are the least
 //! favourable case: with unequal ones the pairs depend on each other more, and the true error is smaller (Hayter, Ann.
-//! Statist. 12, 1984, proves it for a common variance estimate; `tests/sequential.rs` shows it for this one). What a round
+//! Statist. 12, 1984, proves it for a common variance estimate; `tests/truth/table.rs` shows it for this one). What a round
 //! does to all contenders alike cancels in the pairs and needs no place in the simulation.
 //!
 //! **Looks.** Deciding after each round whether to go on would multiply the chances to be wrong. So the critical value is

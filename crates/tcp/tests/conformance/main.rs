@@ -1,8 +1,12 @@
-//! The stack in user space passes the conformance suite of engines: over a ring, with another stack at its other end.
+//! The stack in user space passes the conformance suite of engines: over a ring, with another stack at its other end. Other peers and programs
+//! are in files of their own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod far;
+mod hostile;
+mod sleeping;
+mod smoltcp;
 #[path = "../../../engine/tests/contract/conformance/mod.rs"]
 #[macro_use]
 mod conformance;

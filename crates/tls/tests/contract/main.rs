@@ -1,13 +1,15 @@
-//! TLS over each engine passes the conformance suite of engines, with plain TLS clients at the other end.
+//! TLS over each engine passes the conformance suite of engines, with plain TLS clients at the other end; what else it promises is in files
+//! of their own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod faults;
 mod peer;
+mod stack;
+mod support;
 #[path = "../../../engine/tests/contract/conformance/mod.rs"]
 #[macro_use]
 mod conformance;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 

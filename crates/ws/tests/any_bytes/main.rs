@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod check;
+mod judged;
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -2,9 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,8 +11,9 @@ use assay_lab::hosts::session::{HostError, OwnProgram, Session};
 use assay_lab::supervisor::SupervisorOptions;
 use assay_model::lab::LabHost;
 use assay_model::units::Nanos;
-use common::{eventually, processes_with, testkit};
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{eventually, processes_with, testkit};
 
 /// A child, an orphan, one in another session, and one that ignores SIGTERM.
 const FAMILY: &str = "

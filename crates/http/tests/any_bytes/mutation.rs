@@ -1,13 +1,12 @@
 //! Seeded mutation of the corpus: no panic, and the same answer however the input is split.
 
-mod common;
-
 use assay_http::{
     Fields, Framing, HeadTemplate, Limits, Scan, Span, date, scan_request, scan_response, target,
 };
-use common::{REQUESTS, RESPONSES, read_body};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::common::{REQUESTS, RESPONSES, read_body};
 
 const CASES: usize = 100_000;
 

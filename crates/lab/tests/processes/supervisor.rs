@@ -2,17 +2,15 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 
 use assay_lab::secrets::Secrets;
 use assay_lab::supervisor::{RunError, Supervised, SupervisorOptions, tail};
-use common::{eventually, processes_with, testkit};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use crate::common::{eventually, processes_with, testkit};
 
 /// A name that no other process on the machine has in its command line.
 fn mark(folder: &TempDir) -> String {

@@ -1,13 +1,12 @@
 //! T13: however input is split, the answer is the one for the whole.
 
-mod common;
-
 use std::fmt::Debug;
 
 use assay_http::{
     BodyReader, Framing, Limits, ParseErrorKind, Scan, scan_request, scan_response, worth_rescan,
 };
-use common::{REQUESTS, RESPONSES, read_body};
+
+use crate::common::{REQUESTS, RESPONSES, read_body};
 
 /// Small limits, so that some cases of the corpus meet them.
 const SMALL: Limits = Limits { head_bytes: 60, target_bytes: 12, leading_empty_lines: 1 };

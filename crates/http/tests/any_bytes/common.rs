@@ -1,7 +1,5 @@
 //! Messages that the integration tests split, mutate and compare with an independent parser.
 
-#![allow(dead_code)] // each test binary uses its own part
-
 use assay_http::{BodyError, BodyReader, Framing};
 
 /// Requests, valid and not.

@@ -6,9 +6,6 @@
     reason = "tests, which say what they skip"
 )]
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
@@ -25,7 +22,7 @@ use postgres::{Client, NoTls};
 /// Our own program, and a folder of files that no test looks into.
 fn tools() -> Tools {
     Tools {
-        assay: common::testkit(),
+        assay: crate::common::testkit(),
         files: std::env::temp_dir(),
         preload: None,
         secrets: Secrets::default(),
@@ -309,7 +306,7 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     if Programs::find().is_none() {
         return;
     }
-    let link = match Link::open(&common::testkit(), Spec::Veth(Cable::default())) {
+    let link = match Link::open(&crate::common::testkit(), Spec::Veth(Cable::default())) {
         Ok(link) => link,
         Err(error) => return assay_skip::skip("netns", error),
     };

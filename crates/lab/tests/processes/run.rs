@@ -2,9 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use assay_host::cpuset;
@@ -23,8 +20,9 @@ use assay_model::profiling::Profiling;
 use assay_model::record::{DuetTurn, NotRun, Program, Record, Stage, State};
 use assay_model::setting::Setting;
 use assay_verdict::{Ending, ending, judge};
-use common::{processes_with, testkit};
 use tempfile::TempDir;
+
+use crate::common::{processes_with, testkit};
 
 struct Place {
     folder: TempDir,
@@ -403,7 +401,7 @@ fn a_command_line_and_a_url_are_measured_without_a_file() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("server");
-    common::eventually("it listens", || std::net::TcpStream::connect(("127.0.0.1", free)).is_ok());
+    crate::common::eventually("it listens", || std::net::TcpStream::connect(("127.0.0.1", free)).is_ok());
     let by_url = Subject::from_url(&format!("http://127.0.0.1:{free}/")).expect("url");
     let record = place.run(vec![by_command, by_url]);
     running.kill().expect("killed");

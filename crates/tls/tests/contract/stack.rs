@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use assay_engine::{Engine, Event, clock};
 use assay_model::units::Nanos;
 use assay_tcp::{Config, UserStack};
@@ -13,7 +11,7 @@ use assay_wire::ring::{self, Ring};
 const BYTES: usize = 3 << 20;
 
 fn engines() -> [Tls<UserStack<Ring>>; 2] {
-    let (client, server) = support::acquainted(true);
+    let (client, server) = crate::support::acquainted(true);
     let (near, far) = ring::pair().unwrap();
     let stack =
         |ring, address: &str| UserStack::new(ring, Config::new(8, vec![address.parse().unwrap()])).unwrap();

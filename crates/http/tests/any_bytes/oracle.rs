@@ -1,15 +1,14 @@
 //! Comparison with an independent parser: what we accept httparse accepts, with the same fields, and what httparse
 //! accepts beyond that is a known list.
 
-mod common;
-
 use assay_http::{
     BodyError, Fields, Framing, Limits, ParseErrorKind, Scan, Version, scan_request, scan_response,
 };
-use common::{REQUESTS, RESPONSES, read_body};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
+
+use crate::common::{REQUESTS, RESPONSES, read_body};
 
 /// More fields than any generated head has.
 const MAX_FIELDS: usize = 64;

@@ -7,16 +7,14 @@
     reason = "helpers of tests, which say what they skip"
 )]
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
 use assay_link::{Link, Meter, Spec};
 use assay_skip::skip;
-use common::testkit;
+
+use crate::common::testkit;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 const BYTES: usize = 100_000;

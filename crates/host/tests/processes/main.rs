@@ -1,0 +1,5 @@
+//! What the kernel tells of real processes, and does to them.
+
+mod group;
+mod quota;
+mod usage;
