@@ -4,13 +4,6 @@ use assay_grpc::{Fault, Reader, Status, fields, timeout};
 use assay_model::message;
 use prost::Message;
 
-/// A message with a text in field 1.
-#[derive(Clone, PartialEq, Message)]
-struct Phrase {
-    #[prost(string, tag = "1")]
-    text: String,
-}
-
 fn read(parts: &[&[u8]]) -> Result<Vec<u8>, Fault> {
     let (mut reader, mut message) = (Reader::new(1 << 20), Vec::new());
     for part in parts {
@@ -29,9 +22,10 @@ pub(crate) fn check(input: &[u8]) {
     let Some((cut, bytes)) = input.split_first() else { return };
     let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
     assert_eq!(read(&[first, second]), read(&[bytes]), "however it is cut");
-    let (ours, theirs) = (fields::text(bytes, 1), Phrase::decode(bytes));
+    // For prost a String is a message with a text in field 1 (`google.protobuf.StringValue`).
+    let (ours, theirs) = (fields::text(bytes, 1), <String as Message>::decode(bytes));
     if let (Ok(ours), Ok(theirs)) = (&ours, &theirs) {
-        assert_eq!(*ours, theirs.text);
+        assert_eq!(ours, theirs);
     }
     let mut back = Vec::new();
     message::encode(&message::literal(bytes), &mut back).expect("a literal");

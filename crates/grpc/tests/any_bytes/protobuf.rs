@@ -4,29 +4,71 @@
 use assay_grpc::fields::{Fields, Value, text as text_of, write_text};
 use assay_model::message;
 use proptest::prelude::*;
-use prost::Message;
+use prost::bytes::{Buf, BufMut};
+use prost::encoding::{self, DecodeContext, WireType};
+use prost::{DecodeError, Message};
 
-/// A message with a field of each kind.
-#[derive(Clone, PartialEq, Message)]
+/// A message with a field of each kind. What prost derives is written by hand: its macros would take longer to compile than all of it.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Every {
-    #[prost(string, tag = "1")]
     text: String,
-    #[prost(uint64, tag = "2")]
     number: u64,
-    #[prost(fixed64, tag = "3")]
     eight: u64,
-    #[prost(fixed32, tag = "400")]
     four: u32,
-    #[prost(message, optional, tag = "5")]
-    inner: Option<Inner>,
-    #[prost(int64, tag = "6")]
+    /// For prost a message with bytes in field 1 (`google.protobuf.BytesValue`).
+    inner: Option<Vec<u8>>,
     signed: i64,
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct Inner {
-    #[prost(bytes = "vec", tag = "1")]
-    bytes: Vec<u8>,
+impl Message for Every {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        if !self.text.is_empty() {
+            encoding::string::encode(1, &self.text, buf);
+        }
+        if self.number != 0 {
+            encoding::uint64::encode(2, &self.number, buf);
+        }
+        if self.eight != 0 {
+            encoding::fixed64::encode(3, &self.eight, buf);
+        }
+        if let Some(inner) = &self.inner {
+            encoding::message::encode(5, inner, buf);
+        }
+        if self.signed != 0 {
+            encoding::int64::encode(6, &self.signed, buf);
+        }
+        if self.four != 0 {
+            encoding::fixed32::encode(400, &self.four, buf);
+        }
+    }
+
+    fn merge_field(
+        &mut self,
+        tag: u32,
+        wire: WireType,
+        buf: &mut impl Buf,
+        context: DecodeContext,
+    ) -> Result<(), DecodeError> {
+        match tag {
+            1 => encoding::string::merge(wire, &mut self.text, buf, context),
+            2 => encoding::uint64::merge(wire, &mut self.number, buf, context),
+            3 => encoding::fixed64::merge(wire, &mut self.eight, buf, context),
+            5 => encoding::message::merge(wire, self.inner.get_or_insert_default(), buf, context),
+            6 => encoding::int64::merge(wire, &mut self.signed, buf, context),
+            400 => encoding::fixed32::merge(wire, &mut self.four, buf, context),
+            _ => encoding::skip_field(wire, tag, buf, context),
+        }
+    }
+
+    fn encoded_len(&self) -> usize {
+        let mut out = Vec::new();
+        self.encode_raw(&mut out);
+        out.len()
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 
 fn encoded(written: &str) -> Vec<u8> {
@@ -37,7 +79,7 @@ fn encoded(written: &str) -> Vec<u8> {
 
 #[test]
 fn a_text_becomes_the_bytes_that_prost_makes() {
-    let inner = Some(Inner { bytes: vec![0, 0xff, b'"', b'\\', b'\n'] });
+    let inner = Some(vec![0, 0xff, b'"', b'\\', b'\n']);
     let every = Every { text: "héllo".into(), number: 300, eight: 1, four: 2, inner, signed: -1 };
     let written = r#"
         1: "héllo"
