@@ -28,10 +28,13 @@ fn is_ours(name: &str) -> bool {
     name == "Cargo.toml" || name.starts_with("crates/") || name.starts_with("xtask/")
 }
 
+/// A table of dependencies, which files may use them, and whether their tests may.
+type Kind<'a> = (&'a str, &'a dyn Fn(&str) -> bool, bool);
+
 /// Dependencies of a crate that no file names in which they could be used.
 fn unused(folder: &str, manifest: &toml::Table, sources: &Sources<'_>) -> Vec<String> {
     let is_source = |rest: &str| rest.starts_with("src/") && !rest.ends_with("tests.rs");
-    let kinds: [(&str, &dyn Fn(&str) -> bool, bool); 3] = [
+    let kinds: [Kind<'_>; 3] = [
         ("dependencies", &is_source, false),
         ("dev-dependencies", &|rest| rest != "build.rs", true),
         ("build-dependencies", &|rest| rest == "build.rs", true),
