@@ -131,8 +131,10 @@ function three(scale: Scale, of: Interval): [string, string, string] {
 }
 
 function unitOnce(scale: Scale, of: Interval): Estimate {
-  const [, symbol] = unitOf(scale, of.estimate);
+  const [factor, symbol] = unitOf(scale, of.estimate);
   const [estimate, low, high] = three(scale, of).map(withMinus) as [string, string, string];
+  // So many of a unit are told in the next one.
+  if (of.high / factor >= 1000 && unitOf(scale, of.high)[0] > factor) return { estimate, interval: wholeBrackets(of, one(scale, of.low), one(scale, of.high)) };
   return { estimate, interval: wholeBrackets(of, low.slice(0, low.length - symbol.length), high) };
 }
 

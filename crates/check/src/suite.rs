@@ -16,6 +16,9 @@ use crate::target::Target;
 /// Rules that are asked for at once: enough to hide the waiting, too few to be a load.
 const THREADS: usize = 8;
 
+/// Share of a limited time in which rules are begun together; the rest is for those that were broken then, one after the other.
+const SHARE_TOGETHER: f64 = 0.5;
+
 /// How much time there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
@@ -72,13 +75,14 @@ pub fn ask(
     let began = Instant::now();
     let rules: Vec<&'static Rule> =
         rules.iter().copied().filter(|rule| pace == Pace::Full || rule.tempo != Tempo::Slow).collect();
-    let in_time = || match pace {
+    let is_within = |share: f64| match pace {
         Pace::Full => true,
-        Pace::Within(span) => began.elapsed() < span,
+        Pace::Within(span) => began.elapsed() < span.mul_f64(share),
     };
     let findings = match Server::visit(target) {
         Ok(server) => {
-            let keepings = Suite { server: &server, rules: &rules, goes_on: &|| wanted() && in_time() }.ask();
+            let (together, alone) = (|| wanted() && is_within(SHARE_TOGETHER), || wanted() && is_within(1.0));
+            let keepings = Suite { server: &server, rules: &rules, together: &together, goes_on: &alone }.ask();
             rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect()
         }
         Err(objection) if http2::is_not_spoken(&objection) => vec![finding(&http2::SPOKEN, Err(objection))],
@@ -90,6 +94,9 @@ pub fn ask(
 struct Suite<'a> {
     server: &'a Server,
     rules: &'a [&'static Rule],
+    /// Whether another rule may be begun beside others.
+    together: &'a (dyn Fn() -> bool + Sync),
+    /// Whether another rule may be begun at all.
     goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -119,13 +126,13 @@ impl Suite<'_> {
         }
     }
 
-    /// What the rules find that may be asked for together; nothing for the others.
+    /// What the rules find that may be asked for together, as long as there is time; nothing for the others.
     fn together(&self) -> Vec<Option<Keeping>> {
         let found: Vec<Mutex<Option<Keeping>>> = self.rules.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             while let Some((rule, place)) = take(&next, self.rules, &found) {
-                if rule.tempo != Tempo::Alone {
+                if rule.tempo != Tempo::Alone && (self.together)() {
                     let keeping = self.one(rule);
                     *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(keeping);
                 }

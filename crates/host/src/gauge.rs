@@ -253,7 +253,9 @@ mod tests {
     /// What it read in at least six intervals, in how many; longer ones where other programs keep it from its CPU.
     fn read_for_a_while(gauge: &Gauge) -> (Gauged, usize) {
         let read = |intervals: u32| {
-            let (gauging, began) = (gauge.start(), Instant::now());
+            // A busy machine may take its time to start it, and it reads from then on.
+            let began = Instant::now();
+            let gauging = gauge.start();
             std::thread::sleep(INTERVAL * intervals);
             Some((gauging.finish()?, interval_at(began.elapsed())))
         };

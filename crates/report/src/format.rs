@@ -191,7 +191,8 @@ pub fn rate_interval(per_second: &Interval) -> Estimate {
     Estimate { interval: brackets(per_second, &low, &high), estimate }
 }
 
-/// A duration in nanoseconds with its interval; the unit stands once: `[0.74 … 0.78 ms]`.
+/// A duration in nanoseconds with its interval; the unit stands once: `[0.74 … 0.78 ms]`, unless the ends are far apart:
+/// `[8.10 µs … 1.33 ms]`.
 pub fn duration_interval(ns: &Interval) -> Estimate {
     DURATION.with_unit_once(ns)
 }
@@ -316,6 +317,9 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// So many of a unit are told in the next one.
+const THOUSAND: f64 = 1000.0;
+
 impl Scale {
     fn one(&self, value: f64) -> String {
         let (factor, symbol) = self.unit_of(value);
@@ -332,8 +336,11 @@ impl Scale {
     }
 
     fn with_unit_once(&self, of: &Interval) -> Estimate {
-        let (_, symbol) = self.unit_of(of.estimate);
+        let (factor, symbol) = self.unit_of(of.estimate);
         let [estimate, low, high] = self.three(of).map(|text| with_minus(&text));
+        if of.high / factor >= THOUSAND && self.unit_of(of.high).0 > factor {
+            return Estimate { interval: whole_brackets(of, &self.one(of.low), &self.one(of.high)), estimate };
+        }
         let low = low.strip_suffix(symbol).unwrap_or(&low);
         Estimate { interval: whole_brackets(of, low, &high), estimate }
     }
