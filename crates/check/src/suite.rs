@@ -81,8 +81,9 @@ pub fn ask(
     };
     let findings = match Server::visit(target) {
         Ok(server) => {
-            let (together, alone) = (|| wanted() && is_within(SHARE_TOGETHER), || wanted() && is_within(1.0));
-            let keepings = Suite { server: &server, rules: &rules, together: &together, goes_on: &alone }.ask();
+            let (together, alone) = (|| is_within(SHARE_TOGETHER), || is_within(1.0));
+            let keepings =
+                Suite { server: &server, rules: &rules, wanted, together: &together, alone: &alone }.ask();
             rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect()
         }
         Err(objection) if http2::is_not_spoken(&objection) => vec![finding(&http2::SPOKEN, Err(objection))],
@@ -94,29 +95,32 @@ pub fn ask(
 struct Suite<'a> {
     server: &'a Server,
     rules: &'a [&'static Rule],
-    /// Whether another rule may be begun beside others.
+    wanted: &'a (dyn Fn() -> bool + Sync),
+    /// Whether there is time to begin another rule beside others.
     together: &'a (dyn Fn() -> bool + Sync),
-    /// Whether another rule may be begun at all.
-    goes_on: &'a (dyn Fn() -> bool + Sync),
+    /// Whether there is time to begin another rule alone.
+    alone: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Suite<'_> {
     fn ask(&self) -> Vec<Keeping> {
         let first = self.together();
-        self.rules.iter().zip(first).map(|(rule, keeping)| self.settled(rule, keeping)).collect()
+        // A server that makes rules wait has used up the time when the first of them is known to be broken.
+        let mut spare = 1;
+        self.rules.iter().zip(first).map(|(rule, keeping)| self.settled(rule, keeping, &mut spare)).collect()
     }
 
     /// What counts: what others did at the same time, or the machine, may have been the cause that a rule was broken, so it
-    /// is asked for again, alone.
-    fn settled(&self, rule: &Rule, first: Option<Keeping>) -> Keeping {
+    /// is asked for again, alone; so many also when the time is over.
+    fn settled(&self, rule: &Rule, first: Option<Keeping>, spare: &mut u32) -> Keeping {
         match first {
-            Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !(self.goes_on)() => {
+            Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !self.may_ask_again(spare) => {
                 let why = "broken beside others; there was no time left to ask for it alone";
                 Err(Objection::not_applicable(why))
             }
             Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) => {
                 match (self.server.is_alive(), objection) {
-                    (Ok(()), _) => self.one(rule),
+                    (Ok(()), _) => self.ask_for(rule),
                     (Err(_), Objection::Broken(_)) => Err(gone()),
                     (Err(_), felled) => Err(felled),
                 }
@@ -124,6 +128,15 @@ impl Suite<'_> {
             Some(keeping) => keeping,
             None => self.server.is_alive().map_err(|_| gone()).and_then(|()| self.one(rule)),
         }
+    }
+
+    fn may_ask_again(&self, spare: &mut u32) -> bool {
+        let in_time = (self.alone)();
+        if !in_time && *spare > 0 {
+            *spare -= 1;
+            return (self.wanted)();
+        }
+        in_time && (self.wanted)()
     }
 
     /// What the rules find that may be asked for together, as long as there is time; nothing for the others.
@@ -150,9 +163,13 @@ impl Suite<'_> {
     }
 
     fn one(&self, rule: &Rule) -> Keeping {
-        if !(self.goes_on)() {
+        if !(self.wanted)() || !(self.alone)() {
             return Err(Objection::not_applicable("not asked: there was no time left"));
         }
+        self.ask_for(rule)
+    }
+
+    fn ask_for(&self, rule: &Rule) -> Keeping {
         self.server.ask(rule).and_then(|()| self.server.is_alive())
     }
 }

@@ -339,7 +339,10 @@ impl Scale {
         let (factor, symbol) = self.unit_of(of.estimate);
         let [estimate, low, high] = self.three(of).map(|text| with_minus(&text));
         if of.high / factor >= THOUSAND && self.unit_of(of.high).0 > factor {
-            return Estimate { interval: whole_brackets(of, &self.one(of.low), &self.one(of.high)), estimate };
+            return Estimate {
+                interval: whole_brackets(of, &self.one(of.low), &self.one(of.high)),
+                estimate,
+            };
         }
         let low = low.strip_suffix(symbol).unwrap_or(&low);
         Estimate { interval: whole_brackets(of, low, &high), estimate }

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a server may acknowledge nothing before it counts as gone (tcp(7), `TCP_USER_TIMEOUT`).
 const SILENCE: Duration = Duration::from_secs(30);
-/// How often it is looked whether somebody wants to stop.
+/// How often the run looks whether somebody wants to stop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Why there is no connection.
