@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::unused::without_tests;
+
 /// Packages whose library has another name than theirs.
 const LIBRARY_NAMES: &[(&str, &str)] = &[("perf-event2", "perf_event")];
 
@@ -126,7 +128,7 @@ struct Source<'t> {
 
 impl<'t> Source<'t> {
     fn of(name: &str, text: &'t str) -> Self {
-        let (code, tests) = text.split_at(text.find("#[cfg(test)]\nmod ").unwrap_or(text.len()));
+        let (code, tests) = text.split_at(without_tests(text).len());
         Self {
             code: words(code).collect(),
             tests: words(tests).collect(),

@@ -51,7 +51,7 @@ fn is_code(name: &str) -> bool {
 }
 
 /// Everything before a module of tests that is in the file itself; one in a file of its own may be named anywhere.
-fn without_tests(text: &str) -> &str {
+pub(crate) fn without_tests(text: &str) -> &str {
     let begins = |(at, _): &(usize, &str)| {
         let module = text[*at..].lines().nth(1).unwrap_or_default();
         module.starts_with("mod ") && module.contains('{')

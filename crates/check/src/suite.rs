@@ -75,15 +75,9 @@ pub fn ask(
     let began = Instant::now();
     let rules: Vec<&'static Rule> =
         rules.iter().copied().filter(|rule| pace == Pace::Full || rule.tempo != Tempo::Slow).collect();
-    let is_within = |share: f64| match pace {
-        Pace::Full => true,
-        Pace::Within(span) => began.elapsed() < span.mul_f64(share),
-    };
     let findings = match Server::visit(target) {
         Ok(server) => {
-            let (together, alone) = (|| is_within(SHARE_TOGETHER), || is_within(1.0));
-            let keepings =
-                Suite { server: &server, rules: &rules, wanted, together: &together, alone: &alone }.ask();
+            let keepings = Suite { server: &server, rules: &rules, wanted, pace, began }.ask();
             rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect()
         }
         Err(objection) if http2::is_not_spoken(&objection) => vec![finding(&http2::SPOKEN, Err(objection))],
@@ -96,25 +90,24 @@ struct Suite<'a> {
     server: &'a Server,
     rules: &'a [&'static Rule],
     wanted: &'a (dyn Fn() -> bool + Sync),
-    /// Whether there is time to begin another rule beside others.
-    together: &'a (dyn Fn() -> bool + Sync),
-    /// Whether there is time to begin another rule alone.
-    alone: &'a (dyn Fn() -> bool + Sync),
+    pace: Pace,
+    began: Instant,
 }
 
 impl Suite<'_> {
     fn ask(&self) -> Vec<Keeping> {
         let first = self.together();
         // A server that makes rules wait has used up the time when the first of them is known to be broken.
-        let mut spare = 1;
-        self.rules.iter().zip(first).map(|(rule, keeping)| self.settled(rule, keeping, &mut spare)).collect()
+        let mut has_spare = true;
+        let asked = self.rules.iter().zip(first);
+        asked.map(|(rule, keeping)| self.settled(rule, keeping, &mut has_spare)).collect()
     }
 
     /// What counts: what others did at the same time, or the machine, may have been the cause that a rule was broken, so it
-    /// is asked for again, alone; so many also when the time is over.
-    fn settled(&self, rule: &Rule, first: Option<Keeping>, spare: &mut u32) -> Keeping {
+    /// is asked for again, alone; one also when the time is over, which `has_spare` tells.
+    fn settled(&self, rule: &Rule, first: Option<Keeping>, has_spare: &mut bool) -> Keeping {
         match first {
-            Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !self.may_ask_again(spare) => {
+            Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !self.may_ask_again(has_spare) => {
                 let why = "broken beside others; there was no time left to ask for it alone";
                 Err(Objection::not_applicable(why))
             }
@@ -130,13 +123,16 @@ impl Suite<'_> {
         }
     }
 
-    fn may_ask_again(&self, spare: &mut u32) -> bool {
-        let in_time = (self.alone)();
-        if !in_time && *spare > 0 {
-            *spare -= 1;
-            return (self.wanted)();
+    fn may_ask_again(&self, has_spare: &mut bool) -> bool {
+        (self.wanted)() && (self.has_time(1.0) || std::mem::take(has_spare))
+    }
+
+    /// Whether less than this share of the time is over.
+    fn has_time(&self, share: f64) -> bool {
+        match self.pace {
+            Pace::Full => true,
+            Pace::Within(span) => self.began.elapsed() < span.mul_f64(share),
         }
-        in_time && (self.wanted)()
     }
 
     /// What the rules find that may be asked for together, as long as there is time; nothing for the others.
@@ -145,7 +141,7 @@ impl Suite<'_> {
         let next = AtomicUsize::new(0);
         let work = || {
             while let Some((rule, place)) = take(&next, self.rules, &found) {
-                if rule.tempo != Tempo::Alone && (self.together)() {
+                if rule.tempo != Tempo::Alone && self.has_time(SHARE_TOGETHER) {
                     let keeping = self.one(rule);
                     *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(keeping);
                 }
@@ -163,7 +159,7 @@ impl Suite<'_> {
     }
 
     fn one(&self, rule: &Rule) -> Keeping {
-        if !(self.wanted)() || !(self.alone)() {
+        if !(self.wanted)() || !self.has_time(1.0) {
             return Err(Objection::not_applicable("not asked: there was no time left"));
         }
         self.ask_for(rule)

@@ -129,17 +129,18 @@ fn process(
     let maps = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok()?.maps().ok());
     let maps =
         maps.ok_or_else(|| refused("a process ended before its functions could be named".to_owned()))?;
-    let maps = &maps;
-    let of = |kind: FrameKind| addresses.iter().copied().filter(move |at| kind_of(maps, *at) == kind);
+    let frames: BTreeMap<u64, Frame> =
+        addresses.iter().map(|address| (*address, frame(&maps, *address))).collect();
+    let of = |kind| frames.iter().filter(move |(_, frame)| frame.kind == kind).map(|(address, _)| *address);
     let native: Vec<u64> = of(FrameKind::Native).collect();
     let named = [
         symbols_of(symbolizer, pid, &native)
             .map_err(|why| format!("the functions of a process cannot be named: {why}")),
         perf_map::names(pid, &of(FrameKind::Jit).collect()),
     ];
-    for address in addresses {
-        let symbol = named.iter().flatten().find_map(|names| names.get(address));
-        functions.insert((pid, *address), frame(maps, *address, symbol.cloned()));
+    for (address, frame) in frames {
+        let symbol = named.iter().flatten().find_map(|names| names.get(&address).cloned());
+        functions.insert((pid, address), Frame { symbol, ..frame });
     }
     let whys: Vec<String> = named.into_iter().filter_map(Result::err).collect();
     if whys.is_empty() { Ok(()) } else { Err(refused(whys.join("; "))) }
@@ -172,13 +173,8 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// What sort of code is at an address.
-fn kind_of(maps: &MemoryMaps, address: u64) -> FrameKind {
-    frame(maps, address, None).kind
-}
-
-/// What is at an address: code of a file, or of a runtime's own making.
-fn frame(maps: &MemoryMaps, address: u64, symbol: Option<String>) -> Frame {
+/// What is at an address, without its name: code of a file, or of a runtime's own making.
+fn frame(maps: &MemoryMaps, address: u64) -> Frame {
     let map = maps.iter().find(|map| (map.address.0..map.address.1).contains(&address));
     let module = map.and_then(|map| match &map.pathname {
         // Memory that has a name and no file: runtimes put what they compile there (memfd_create(2)).
@@ -197,7 +193,7 @@ fn frame(maps: &MemoryMaps, address: u64, symbol: Option<String>) -> Frame {
         None if is_code => FrameKind::Jit,
         None => FrameKind::Unknown,
     };
-    Frame { symbol, module, kind }
+    Frame { symbol: None, module, kind }
 }
 
 /// Counts stacks by functions instead of addresses. Of an idle CPU only what interrupted it is work.

@@ -73,10 +73,10 @@ pub(super) const RULES: &[Rule] = &[
         "house rule (RFC 7541 §7.3)",
         "A block of 20 KB that stands for 60 MB of fields is refused.",
         |origin| {
+            origin.needs_served()?;
             origin.needs_table(4000)?;
             let large = literal(Literal::Remembered, &plain("x-large"), &plain(&"x".repeat(3900)));
             let (first, rest) = ([origin.block(), large].concat(), indexed(62).repeat(15_000));
-            origin.needs_served()?;
             let mut peer = origin.open()?;
             peer.send(&[headers(1, END_STREAM, &first), continuation(1, END_HEADERS, &rest)])?;
             peer.refuses(1).or_else(|objection| match objection {

@@ -243,8 +243,8 @@ pub(crate) struct RunArguments {
 /// Search for the highest rate at which a server keeps an objective.
 ///
 /// The search begins near the capacity, takes growing steps until one rate passes and one fails, and halves the distance to 2 %.
-/// Both bounds are confirmed on freshly started servers; after an overload it is seen whether the server recovers. A server given
-/// as a URL is not restarted.
+/// Both bounds are confirmed on freshly started servers. An overload at the end shows whether the server recovers. A server given as
+/// a URL is not restarted.
 #[derive(Args)]
 #[command(mut_arg("budget", |budget| budget.help(
     "Longest time of the search, which ends with it, found or not; implies --rounds auto [default: 10m]"

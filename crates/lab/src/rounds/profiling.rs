@@ -121,7 +121,8 @@ impl OngoingRun<'_> {
     /// accepts them, and agrees on keys, no sooner than it comes to it.
     fn settled(&mut self, cell: &Cell, arrival: &Arrival) -> Result<Generator, Halt> {
         let Self { server_run, server, .. } = self;
-        let mut generator = server_run.generator_with(server, cell, arrival.clone())?;
+        let mut generator =
+            server_run.generator_of(server, (cell, arrival.clone()), server_run.generator_cpus, "load")?;
         wanted(server, server_run.stop, |wanted| generator.await_connections(wanted))?;
         let settle = Nanos::from_secs_f64(PROFILE_SETTLE_S);
         let turn = wanted(server, server_run.stop, |wanted| generator.window(settle, Nanos::ZERO, wanted))?;

@@ -244,17 +244,8 @@ impl<'a> ServerRun<'a> {
         self.generator_of(server, (cell, Arrival::Closed), cpus, name)
     }
 
-    /// A generator for windows in which requests arrive so.
-    pub(super) fn generator_with(
-        &self,
-        server: &mut Server,
-        cell: &Cell,
-        arrival: Arrival,
-    ) -> Result<Generator, Halt> {
-        self.generator_of(server, (cell, arrival), self.generator_cpus, "load")
-    }
-
-    fn generator_of(
+    /// A generator for windows in which requests arrive so, on some of the generator's CPUs.
+    pub(super) fn generator_of(
         &self,
         server: &mut Server,
         (cell, arrival): (&Cell, Arrival),

@@ -65,7 +65,10 @@ fn code_of_a_file_and_code_of_a_runtime_are_told_apart() {
         7f2000-7f3000 r-xp 00000000 00:05 9 /memfd:doublemapper (deleted)\n\
         7f4000-7f5000 rw-p 00000000 00:00 0 [heap]\n";
     let maps: MemoryMaps = procfs::FromRead::from_read(text.as_bytes()).expect("maps");
-    let at = |address: u64, symbol: Option<&str>| frame(&maps, address, symbol.map(str::to_owned));
+    let at = |address: u64, symbol: Option<&str>| Frame {
+        symbol: symbol.map(str::to_owned),
+        ..frame(&maps, address)
+    };
     let program = at(0x55d010, None);
     assert_eq!((program.module.as_deref(), program.kind), (Some("node"), FrameKind::Native));
     assert_eq!(at(0x7f0010, Some("JS:*handle")).kind, FrameKind::Jit);
