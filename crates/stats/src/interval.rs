@@ -3,6 +3,9 @@
 use crate::error::{at_least, logarithms};
 use crate::{StatsError, student};
 
+/// The logarithm of the largest number, or of one over the smallest, at which an interval ends.
+const MOST_LOG: f64 = 345.0;
+
 /// An estimate with the range that covers the true value with a stated probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -33,9 +36,11 @@ impl Interval {
         }
     }
 
-    /// An interval of a logarithm, on the original scale.
+    /// An interval of a logarithm, on the original scale. One that covers everything ends where numbers, and the quotient of two, are
+    /// still finite.
     pub(crate) fn exp(self) -> Self {
-        Self { estimate: self.estimate.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
+        let finite = |log: f64| log.clamp(-MOST_LOG, MOST_LOG).exp();
+        Self { estimate: finite(self.estimate), low: finite(self.low), high: finite(self.high), ..self }
     }
 
     /// For an interval of a positive quantity: by what fraction the ends differ from the middle on the
@@ -104,6 +109,12 @@ mod tests {
 
     fn close(got: f64, expected: f64, tolerance: f64) {
         assert!((got - expected).abs() <= tolerance, "{got} instead of {expected}");
+    }
+
+    #[test]
+    fn an_interval_that_covers_everything_has_ends_and_a_width() {
+        let all = Interval { estimate: 0.0, low: -1e4, high: 1e4, confidence: 0.95 }.exp();
+        assert!(all.low > 0.0 && all.high.is_finite() && all.relative_half_width().is_finite(), "{all:?}");
     }
 
     #[test]
