@@ -10,6 +10,7 @@ use std::time::Instant;
 use assay_model::record::Machine;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
+use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 use crate::snapshot::tick;
@@ -17,7 +18,7 @@ use crate::text::Tree;
 
 /// Clock ticks that a CPU, or several, spent on each kind of work. Guest time is part of user time, as in the
 /// kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {
     /// Programs in user mode, niced ones included.
     pub user: u64,
@@ -53,7 +54,7 @@ pub struct CpuShares {
 }
 
 /// TCP counters of one network namespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpCounters {
     /// Segments sent again (`RetransSegs`).
     pub retransmitted_segments: u64,
@@ -82,13 +83,15 @@ pub struct SystemSample {
 }
 
 /// What the machine did between two samples.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemDelta {
     /// Length of the span.
     pub wall_ns: Nanos,
     /// Each CPU's time in it; CPUs that were not online at both ends are left out.
+    #[serde(with = "pairs")]
     pub cpus: BTreeMap<u32, CpuTicks>,
     /// Receive softirqs on each CPU.
+    #[serde(with = "pairs")]
     pub net_rx: BTreeMap<u32, u64>,
     /// Share of the span in which some task on the machine waited for a CPU, 0 to 1.
     pub cpu_pressure: Option<f64>,
@@ -325,6 +328,26 @@ fn named_counter(text: &str, prefix: &str, name: &str) -> Option<u64> {
 /// Load average over one minute.
 pub(crate) fn load_average(tree: &Tree) -> Option<f64> {
     tree.read("proc/loadavg")?.split_whitespace().next()?.parse().ok()
+}
+
+/// A map by CPU as a list of pairs: keys of JSON are text, which is no number any more within a tagged enum.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        map: &BTreeMap<u32, T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<u32, T>, D::Error> {
+        Ok(Vec::<(u32, T)>::deserialize(from)?.into_iter().collect())
+    }
 }
 
 #[cfg(test)]

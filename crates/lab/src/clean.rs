@@ -6,50 +6,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use procfs::process::{Process, all_processes};
-use rand::RngExt as _;
-use rand::distr::Alphanumeric;
 
 use crate::in_use;
 use crate::owner::is_own;
+pub use crate::scratch::SHARED_MEMORY;
+use crate::scratch::{
+    AGENT_PREFIX, CLUSTER_PREFIX, RANDOM_CHARACTERS, SCRATCH_PREFIX, STORE_PREFIX, agent_in,
+};
 use crate::store::Store;
 
-/// Beginnings of the names of temporary folders, behind which there are random characters.
-pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
-pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
-const STORE_PREFIX: &str = "assay-store-";
-const AGENT_PREFIX: &str = "assay-agent-";
 /// Begins what earlier versions had unpacked and not given its name yet.
 const UNPACKING: &str = ".unpacking-";
-/// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
-pub const SHARED_MEMORY: &str = "/dev/shm";
-const RANDOM_CHARACTERS: usize = 6;
 /// Folders younger than this are left alone: whoever made one may be about to start what uses it.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// A name in `folder` that nobody has yet, for the supervisor to make.
-pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
-    new_name(folder, SCRATCH_PREFIX)
-}
-
-/// As [`scratch_in`], for the cluster of a database.
-pub(crate) fn cluster_in(folder: &Path) -> PathBuf {
-    new_name(folder, CLUSTER_PREFIX)
-}
-
-/// As [`scratch_in`], for a document store.
-pub(crate) fn store_in(folder: &Path) -> PathBuf {
-    new_name(folder, STORE_PREFIX)
-}
-
-fn new_name(folder: &Path, prefix: &str) -> PathBuf {
-    let random: String =
-        rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from).collect();
-    folder.join(format!("{prefix}{random}"))
-}
-
 /// A new folder for an agent in the folder `temporary`, for this user alone, and what says that it is used.
 pub(crate) fn agent_folder(temporary: &Path) -> std::io::Result<(PathBuf, File)> {
-    let folder = new_name(temporary, AGENT_PREFIX);
+    let folder = agent_in(temporary);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
     let used = in_use::hold(&folder)?;
     Ok((folder, used))
@@ -154,6 +127,7 @@ fn users() -> Vec<User> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::{cluster_in, scratch_in, store_in};
 
     #[test]
     fn a_new_name_is_one_of_ours() {

@@ -18,7 +18,7 @@ use crate::contender::before::Commands;
 use crate::contender::{Preparation, Server, StartOrder, Tools, Upstream};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::Host;
 use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
@@ -93,8 +93,9 @@ pub fn check(
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
     let tls = inquiry.tls.then(|| RunTls::make(&folder.work()?)).transpose()?;
-    let databases = inquiry.databases(&link, &folder, observer, stop);
-    let place = Place { link: &link, folder: &folder, tls, databases, stop };
+    let host = Host::here(&inquiry.tools);
+    let databases = inquiry.databases((&link, &host), &folder, observer, stop);
+    let place = Place { host: &host, link: &link, folder: &folder, tls, databases, stop };
     for asked in &inquiry.servers {
         if stop.soon() {
             break;
@@ -113,6 +114,7 @@ pub fn check(
 
 /// What all servers of an inquiry have around them.
 struct Place<'a> {
+    host: &'a Host,
     link: &'a Link,
     folder: &'a RunFolder,
     /// What secures the connections to those that are started, where they are to be.
@@ -145,7 +147,7 @@ impl Inquiry {
     /// Each database, or why there is none.
     fn databases(
         &self,
-        link: &Link,
+        (link, host): (&Link, &Host),
         folder: &RunFolder,
         observer: &mut dyn Observer,
         stop: &Stop,
@@ -163,7 +165,7 @@ impl Inquiry {
                 guests: self.servers.iter().any(|asked| asked.subject.is_contained()),
                 stop,
             };
-            let database = database::supply(source, &order);
+            let database = database::supply(source, &order, host);
             supplied.push((source, database.map_err(|error| database::not_run(&error))));
         }
         supplied
@@ -175,13 +177,13 @@ impl Inquiry {
         Asked { subject, workloads, client, http2 }: &Asked,
         observer: &mut dyn Observer,
     ) -> Result<CheckedServer, LabError> {
-        let Place { link, folder, stop, .. } = *place;
+        let Place { host, link, folder, stop, .. } = *place;
         let work = folder.work()?;
         let database = place.database(workloads, matches!(subject.launch, Launch::Process(_)));
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
-            remote: None,
+            host,
             link,
             cpus: &self.cpus,
             log: folder.log(&subject.identity.name, "check"),
@@ -198,7 +200,7 @@ impl Inquiry {
         };
         let found = match missing {
             Some(reason) if inspection.workloads.is_empty() => Err(reason.clone()),
-            _ => prepare(subject, &self.tools, folder, &work, observer, stop)
+            _ => prepare(subject, host, folder, &work, observer, stop)
                 .and_then(|()| inspection.inspect(subject, observer)),
         };
         let (conformance, not_run) = match found {
@@ -221,14 +223,14 @@ impl Inquiry {
 
 fn prepare(
     subject: &Subject,
-    tools: &Tools,
+    host: &Host,
     folder: &RunFolder,
     work: &std::path::Path,
     observer: &mut dyn Observer,
     stop: &Stop,
 ) -> Result<(), NotRun> {
     let Launch::Process(process) = &subject.launch else { return Ok(()) };
-    let preparation = Preparation { tools, remote: None, process, work, stop };
+    let preparation = Preparation { host, process, work, stop };
     observer.notice(&Event::Probing { contender: &subject.identity.name });
     preparation.needs()?;
     let Some(build) = &process.build else { return Ok(()) };
@@ -240,8 +242,8 @@ fn prepare(
 pub(crate) struct Inspection<'a> {
     /// The programs to start.
     pub tools: &'a Tools,
-    /// The other host on which it is to live; absent for this one.
-    pub remote: Option<&'a RemoteHost>,
+    /// Where it is to live.
+    pub host: &'a Host,
     /// What joins it and us.
     pub link: &'a Link,
     /// CPUs of the server.
@@ -387,7 +389,7 @@ impl Inspection<'_> {
     fn start_order(&self) -> StartOrder<'_> {
         StartOrder {
             tools: self.tools,
-            remote: self.remote,
+            host: self.host,
             link: self.link,
             user: None,
             protocol: self.protocol(),

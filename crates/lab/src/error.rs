@@ -6,7 +6,7 @@ use assay_model::record::{RECORD_SCHEMA, Record};
 use assay_verdict::Ending;
 use thiserror::Error;
 
-use crate::hosts::session::HostError;
+use crate::hosts::error::HostError;
 
 /// Exit statuses of the program: the one table that scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

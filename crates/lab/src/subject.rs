@@ -11,8 +11,8 @@ use assay_model::protocol::Protocol;
 use assay_model::record::Entry;
 use assay_model::workload::Workload;
 
-use crate::contender::Inherited;
 use crate::error::LabError;
+use crate::inherited::Inherited;
 use crate::names::name_of;
 use crate::secrets::Secrets;
 use crate::url::{Scheme, Url};

@@ -15,9 +15,10 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::template::is_name;
 use assay_model::workload::Workload;
 
-use super::{Inherited, NOT_FOUND, Purpose, Tools};
-use crate::clean::SCRATCH_PREFIX;
+use super::{NOT_FOUND, Tools};
+use crate::inherited::{Inherited, Purpose};
 use crate::pipe::Pipe;
+use crate::scratch::SCRATCH_PREFIX;
 use crate::stop::Stop;
 use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, said_in_the_end};
 use crate::url::Scheme;

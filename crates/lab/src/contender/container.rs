@@ -4,12 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_host::process::descendants;
-
-use super::{Inherited, Purpose, Tools};
-use crate::stop::Stop;
-use crate::subject::Container;
-use crate::supervisor::{SupervisorOptions, run_bounded};
+use super::StartOrder;
+use crate::hosts::host::Surroundings;
+use crate::subject::{Container, Process};
+use crate::supervisor::{SupervisorOptions, tail};
 
 /// Longest time for the engine to answer a question.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -17,29 +15,28 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// From SIGTERM to SIGKILL: the engine is asked twice, and takes half a second each time on a busy machine.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 
-/// The first process in the container of which `scratch` holds the id, as the host numbers it; `None` where the engine does not
+/// Asks an engine, the first argument, for the first process of the container whose id is in a file, the second.
+const QUESTION: &str = r#"exec "$0" inspect --format '{{.State.Pid}}' "$(cat "$1")""#;
+
+/// The first process in the container that was started with the folder `scratch`, as its host numbers it; `None` where the engine does not
 /// tell, so that nothing is observed rather than the engine's own client.
 pub(super) fn first_process(
     container: &Container,
-    inherited: &Inherited,
+    process: &Process,
     scratch: &Path,
-    tools: &Tools,
-    stop: &Stop,
+    order: &StartOrder<'_>,
 ) -> Option<u32> {
-    let id = std::fs::read_to_string(scratch.join(&container.id_file)).ok()?;
-    let question = [&container.engine, "inspect", "--format", "{{.State.Pid}}", id.trim()];
-    let answer = scratch.join("inspected");
-    let mut options =
-        SupervisorOptions::new(scratch.join("inspect.log"), question.map(OsString::from).to_vec());
-    options.stdout = Some(answer.clone());
-    let mut wanted = || !stop.now();
-    let variables = inherited.variables(Purpose::Serving);
-    let how = run_bounded(&tools.assay, &options, scratch, variables, TIMEOUT, &mut wanted).ok()?;
-    let text = std::fs::read_to_string(answer).ok().filter(|_| how.is_success())?;
-    text.trim().parse().ok().filter(|pid| *pid > 0)
-}
-
-/// A process with everything below it.
-pub(super) fn tree(first: u32) -> Vec<u32> {
-    std::iter::once(first).chain(descendants(first).into_iter().map(|process| process.pid)).collect()
+    let log = order.log.with_extension("inspect.log");
+    let job = order.host.new_job(&log);
+    let id_file = scratch.join(&container.id_file);
+    let question = ["sh", "-c", QUESTION, &container.engine].map(OsString::from);
+    let command = question.into_iter().chain([id_file.into_os_string()]).collect();
+    let options = SupervisorOptions::new(job.log.clone(), command);
+    let (inherited, variables) = (&process.inherited, Vec::new());
+    let around = Surroundings { folder: scratch, inherited, is_building: false, variables };
+    let how = order.host.run_bounded(job, &options, around, TIMEOUT, &mut || !order.stop.now());
+    let said = tail(&log, 1, &order.tools.secrets);
+    let _ = std::fs::remove_file(&log);
+    let is_told = how.is_ok_and(|how| how.is_success());
+    said.first().filter(|_| is_told)?.trim().parse().ok().filter(|pid| *pid > 0)
 }

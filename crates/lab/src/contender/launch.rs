@@ -1,28 +1,27 @@
-//! The process of a contender: started on a free port with a scratch folder, on the network that it is to serve.
+//! The process of a contender: started on its host, on a free port with a scratch folder, on the network that it is to serve.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use assay_link::Link;
 use assay_model::contender::Run;
 use assay_model::record::{NotRun, Stage};
 
-use super::Purpose;
 use super::StartOrder;
 use super::container;
 use super::environment::{Environment, Told};
-use super::port;
-use super::server_process::ServerProcess;
-use crate::clean::scratch_in;
+use crate::database::Access;
+use crate::hosts::error::HostError;
+use crate::hosts::host::{Job, Surroundings};
+use crate::inherited::Purpose;
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
-use crate::supervisor::{Supervised, SupervisorOptions, tail_of_death};
+use crate::supervisor::{SupervisorOptions, tail_of_death};
 use crate::tls::{SET_UP_TLS, WITHOUT_TLS, served};
 
 /// Most bytes of a server's log that are kept, each round.
-pub(super) const LOG_BYTES: u64 = 256 << 10;
+const LOG_BYTES: u64 = 256 << 10;
 /// Lines of a log that go into the record.
 const TAIL_LINES: usize = 15;
 
@@ -32,14 +31,13 @@ const REQUESTS: &str = "requests";
 
 /// What was started and must be stopped.
 pub(super) struct Held {
-    pub(super) process: ServerProcess,
+    pub(super) job: Job,
     pub(super) log: PathBuf,
     /// The address at which it is asked.
-    pub(super) address: String,
+    address: String,
     pub(super) port: u16,
     /// The wire, where it is served by the user-space stack.
     pub(super) ends: Option<Ends>,
-    pub(super) first: FirstProcess,
     /// The folder into which it may write.
     pub(super) scratch: PathBuf,
     /// The file in which it tells how many requests it has received, if it does.
@@ -47,42 +45,10 @@ pub(super) struct Held {
     secrets: Secrets,
 }
 
-/// Below which process everything is that serves.
-#[derive(Clone, Copy)]
-pub(super) enum FirstProcess {
-    /// The one that was started.
-    Started,
-    /// The first in a container, once it is known.
-    Contained(Option<u32>),
-}
-
 impl Held {
-    /// What has just been started on the kernel's stack for `order`, with its folder `scratch`.
-    pub(super) fn new(
-        process: ServerProcess,
-        order: &StartOrder<'_>,
-        port: u16,
-        address: String,
-        first: FirstProcess,
-        scratch: PathBuf,
-    ) -> Self {
-        let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
-        let requests = scratch.join(REQUESTS);
-        Self { process, log, address, port, ends: None, first, scratch, requests, secrets }
-    }
-
-    /// All processes that may hold the server's sockets.
-    pub(super) fn processes(&self) -> Vec<u32> {
-        let contained = match self.first {
-            FirstProcess::Contained(Some(first)) => container::tree(first),
-            FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
-        };
-        [self.process.processes(), contained].concat()
-    }
-
     /// The end of its log.
     pub(super) fn tail(&self) -> Vec<String> {
-        self.process.fetch_log();
+        self.job.fetch_log();
         tail_of_death(&self.log, TAIL_LINES, &self.secrets)
     }
 
@@ -98,10 +64,9 @@ impl Held {
     /// the kernel's.
     pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
         self.ends.as_ref()?;
-        let processes = self.process.processes();
-        let port = *port::ports_of(&processes).first()?;
+        let port = self.job.addresses().first()?.port();
         let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
-        let obstacle = processes.iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
+        let obstacle = self.job.processes().iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
         let why = obstacle.map_or_else(
             || format!("it listens on the kernel's port {port}: its calls do not reach the preload library"),
             |obstacle| obstacle.to_string(),
@@ -115,16 +80,8 @@ impl Held {
     }
 }
 
-fn address(ends: Option<&Ends>, link: &Link) -> String {
-    ends.map_or_else(|| link.server_address().to_string(), |ends| ends.server_address().to_owned())
-}
-
 /// How it is started, with what it is told of a stack of its own and of TLS.
-pub(super) fn with_arguments(
-    run: &Run,
-    is_on_user_stack: bool,
-    order: &StartOrder<'_>,
-) -> Result<Run, NotRun> {
+fn with_arguments(run: &Run, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
     let mut run = run.clone();
     if is_on_user_stack {
         run.command.extend_from_slice(&run.stack_arguments);
@@ -146,20 +103,30 @@ pub(super) fn launch(
     order: &StartOrder<'_>,
     upstream: Option<&str>,
 ) -> Result<Held, NotRun> {
+    if let Some(unfit) = unfit_for_its_host(order) {
+        return Err(unfit);
+    }
+    let host = order.host;
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
-    let port = port::free(order.link, process.port)
-        .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
-    let scratch = scratch_in(&std::env::temp_dir());
+    let lost = |error: HostError| failed(error.to_string(), &mend_command(order));
+    let port = host
+        .free_port(order.link, process.port)
+        .map_err(|error| failed(error.to_string(), "end the program that uses it, or choose another port"))?;
+    let scratch = host.scratch();
     let ends = order.user.and_then(|user| Ends::of(user.network, order.link, user.queues));
-    let cpus = order.cpus;
-    let tls = order.tls.map(|tls| served(&tls.folder));
+    let address = ends
+        .as_ref()
+        .map_or_else(|| host.address(order.link).to_string(), |ends| ends.server_address().to_owned());
+    let tls = order.tls.map(|tls| host.bring(&tls.folder)).transpose().map_err(lost)?;
+    let tls = tls.map(|folder| served(&folder));
+    let cpus = host.cpus().unwrap_or(order.cpus);
     let environment = Environment::new(&Told {
-        address: &address(ends.as_ref(), order.link),
+        address: &address,
         port,
         cpus: &cpus.to_string(),
         workers: order.user.map_or(cpus.len(), |user| user.queues.into()),
         scratch: &scratch,
-        tools: order.tools,
+        tools: host.tools(),
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: ends.as_ref().map(|ends| &ends.server),
         tls: tls.as_ref().map(|(certificate, key)| (&**certificate, &**key)),
@@ -169,7 +136,8 @@ pub(super) fn launch(
     let run = with_arguments(&process.run, ends.is_some(), order)?;
     let (command, variables) =
         environment.launching(&run).map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
-    let mut options = SupervisorOptions::new(order.log.clone(), command);
+    let job = host.new_job(&order.log);
+    let mut options = SupervisorOptions::new(job.log.clone(), command);
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch =
@@ -181,21 +149,59 @@ pub(super) fn launch(
     let requests = scratch.join(REQUESTS);
     options.variables.push(joined((REQUESTS_VARIABLE.into(), requests.clone().into())));
     if let Some(ends) = &ends {
-        options.variables.push(joined((stack::STATS_VARIABLE.into(), ends.stats_page().into())));
+        options.variables.extend(of_the_stack(&options.command, process, order, &variables, ends)?);
     }
-    let variables = [process.inherited.variables(Purpose::Serving), variables].concat();
-    if let Some(ends) = ends.as_ref().filter(|_| process.run.stack_arguments.is_empty()) {
-        check_program(&options.command, process, order)?;
-        let others =
-            variables.iter().rfind(|(name, _)| name == "LD_PRELOAD").map(|(_, list)| list.as_os_str());
-        options.variables.extend(preloading(order, others, ends)?);
+    let folder = host.bring(&process.folder).map_err(lost)?;
+    let around =
+        Surroundings { folder: &folder, inherited: &process.inherited, is_building: false, variables };
+    let job = host.start(job, &options, around).map_err(lost)?;
+    let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
+    Ok(Held { job, log, address, port, ends, scratch, requests, secrets })
+}
+
+/// What mends a command that does not start.
+fn mend_command(order: &StartOrder<'_>) -> String {
+    let there = if order.host.is_remote() { format!(" on {}", order.host.name()) } else { String::new() };
+    format!("mend the command, or install what it needs{there}")
+}
+
+/// What servers of this host alone can have so far.
+fn unfit_for_its_host(order: &StartOrder<'_>) -> Option<NotRun> {
+    if !order.host.is_remote() {
+        return None;
     }
-    let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
-        .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
-    let address = address(ends.as_ref(), order.link);
-    let held =
-        Held::new(ServerProcess::Here(supervised), order, port, address, FirstProcess::Started, scratch);
-    Ok(Held { ends, ..held })
+    // One of our own on this host listens there alone; others are where their URL says.
+    let is_only_here = |access: &Access| access.seen.as_ref().is_some_and(|job| !job.host().is_remote());
+    let leave_out = "leave it out, or leave --server out";
+    let start_one = "give a host of the lab the role database, or start one that both hosts reach, and name it with --database URL";
+    let reasons = [
+        (order.user.is_some(), "it is to be on the user-space stack", leave_out),
+        (order.database.is_some_and(is_only_here), "it needs a database that assay starts", start_one),
+    ];
+    let (_, what, remedy) = reasons.into_iter().find(|(is_so, ..)| *is_so)?;
+    Some(NotRun {
+        stage: Stage::Needs,
+        reason: format!("{what}, which a server on another host ({}) cannot have yet", order.host.name()),
+        remedy: Some(remedy.to_owned()),
+        log_tail: Vec::new(),
+    })
+}
+
+/// The variables of a server on the user-space stack, beside those that it is `given` anyway: one that knows nothing of that stack is
+/// preloaded.
+fn of_the_stack(
+    command: &[OsString],
+    process: &Process,
+    order: &StartOrder<'_>,
+    given: &[(OsString, OsString)],
+    ends: &Ends,
+) -> Result<Vec<OsString>, NotRun> {
+    let mut variables = vec![joined((stack::STATS_VARIABLE.into(), ends.stats_page().into()))];
+    if process.run.stack_arguments.is_empty() {
+        check_program(command, process, order)?;
+        variables.extend(preloading(process, order, given, ends)?);
+    }
+    Ok(variables)
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end
@@ -210,8 +216,13 @@ fn refusal(order: &StartOrder<'_>, reason: String) -> NotRun {
     NotRun { stage: Stage::Needs, ..failure(order, reason, "measure it on the kernel's stack") }
 }
 
-/// The variables that put a program that knows nothing of it on the user-space stack.
-fn preloading(order: &StartOrder<'_>, others: Option<&OsStr>, ends: &Ends) -> Result<Vec<OsString>, NotRun> {
+/// The variables that put a program that knows nothing of it on the user-space stack, beside those that it is given anyway.
+fn preloading(
+    process: &Process,
+    order: &StartOrder<'_>,
+    given: &[(OsString, OsString)],
+    ends: &Ends,
+) -> Result<Vec<OsString>, NotRun> {
     let queues = order.user.map_or(1, |user| user.queues);
     let absent =
         |problem: String| NotRun { stage: Stage::Needs, ..failure(order, problem, stack::LIBRARY_REMEDY) };
@@ -219,6 +230,9 @@ fn preloading(order: &StartOrder<'_>, others: Option<&OsStr>, ends: &Ends) -> Re
         Some(library) => library.clone(),
         None => stack::library(&order.tools.assay).map_err(absent)?,
     };
+    let inherited = process.inherited.variables(Purpose::Serving);
+    let others = inherited.iter().chain(given).rfind(|(name, _)| name == "LD_PRELOAD");
+    let others = others.map(|(_, list)| list.as_os_str());
     Ok(stack::variables(&library, others, &ends.server, queues).into_iter().map(joined).collect())
 }
 
@@ -229,7 +243,7 @@ fn joined((name, value): (OsString, OsString)) -> OsString {
     both
 }
 
-pub(super) fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
+fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
     NotRun {
         stage: Stage::Start,
         reason,

@@ -5,16 +5,12 @@ mod ask;
 pub mod before;
 mod container;
 pub mod environment;
-mod inherited;
 mod launch;
-mod launch_remote;
 pub mod learn;
-pub(crate) mod port;
 mod prepare;
 mod probe;
 mod ready;
 mod server;
-mod server_process;
 mod upstream;
 pub(crate) mod version;
 
@@ -27,11 +23,8 @@ use assay_model::protocol::Protocol;
 use assay_model::workload::Workload;
 use assay_tls::Client;
 
-pub use inherited::Inherited;
-pub(crate) use inherited::Purpose;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::Server;
-pub(crate) use server_process::{Sampling, of_sum};
 pub use upstream::Upstream;
 
 pub use crate::tools::Tools;
@@ -39,7 +32,7 @@ pub use crate::tools::Tools;
 use before::Commands;
 
 use crate::database::Access;
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::Host;
 use crate::stop::Stop;
 use crate::tls::RunTls;
 
@@ -51,8 +44,8 @@ const NOT_FOUND: i32 = 127;
 pub(crate) struct StartOrder<'a> {
     /// Our own program.
     pub tools: &'a Tools,
-    /// The other host on which it is to live; absent for this one.
-    pub remote: Option<&'a RemoteHost>,
+    /// Where it is to live.
+    pub host: &'a Host,
     /// What joins it and the generator.
     pub link: &'a Link,
     /// The user-space stack that it is to be started on; absent for the kernel's, over the link.

@@ -2,21 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
 use super::environment::{Environment, Told};
-use super::launch_remote::names;
 use super::version::{compare, first_version};
-use super::{Purpose, Tools};
-use crate::hosts::remote_host::{RemoteHost, Surroundings};
-use crate::hosts::session::HostError;
+use crate::hosts::error::HostError;
+use crate::hosts::host::{Host, Surroundings};
 use crate::stop::Stop;
 use crate::subject::Process;
-use crate::supervisor::{Bounded, RunError, SupervisorOptions, run_bounded, tail};
+use crate::supervisor::{Bounded, SupervisorOptions, tail};
 
 /// Longest time for a command that only prints a version.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -29,10 +27,8 @@ const BUILD_LOG_BYTES: u64 = 4 << 20;
 
 /// Runs the commands that a contender needs before it can be started.
 pub(crate) struct Preparation<'a> {
-    /// Our own program.
-    pub tools: &'a Tools,
-    /// The other host on which it is to live; absent for this one.
-    pub remote: Option<&'a RemoteHost>,
+    /// Where it is to live.
+    pub host: &'a Host,
     /// What is prepared.
     pub process: &'a Process,
     /// A folder for what passes by.
@@ -76,7 +72,7 @@ impl Preparation<'_> {
     fn output(&self, command: &[String]) -> Result<String, String> {
         let log = self.work.join("probe.log");
         let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT)?;
-        let lines = tail(&log, PROBE_LINES, &self.tools.secrets);
+        let lines = tail(&log, PROBE_LINES, &self.host.tools().secrets);
         let _ = std::fs::remove_file(&log);
         if how.is_success() { Ok(lines.join("\n")) } else { Err(told(command, &how, PROBE_TIMEOUT)) }
     }
@@ -88,7 +84,7 @@ impl Preparation<'_> {
             stage: Stage::Build,
             reason,
             remedy: Some(format!("read {}", log.display())),
-            log_tail: tail(log, TAIL_LINES, &self.tools.secrets),
+            log_tail: tail(log, TAIL_LINES, &self.host.tools().secrets),
         };
         let how = self.execute(&build.command, log, BUILD_LOG_BYTES, timeout).map_err(failed)?;
         if how.is_success() { Ok(()) } else { Err(failed(told(&build.command, &how, timeout))) }
@@ -106,8 +102,8 @@ impl Preparation<'_> {
             port: 0,
             cpus: "",
             workers: 1,
-            scratch: &self.remote.map_or_else(std::env::temp_dir, |remote| remote.path("")),
-            tools: self.remote.map_or(self.tools, RemoteHost::tools),
+            scratch: &self.host.folder(),
+            tools: self.host.tools(),
             database: None,
             stack: None,
             tls: None,
@@ -117,42 +113,14 @@ impl Preparation<'_> {
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
         let words = words.map_err(|error| error.to_string())?;
-        let limited = |log: PathBuf| {
-            let mut options = SupervisorOptions::new(log, words);
-            options.log_limit_bytes = log_limit;
-            options
-        };
-        let mut wanted = || !self.stop.soon();
-        if let Some(remote) = self.remote {
-            return self.execute_remotely(remote, limited, log, timeout, &mut wanted);
-        }
-        let options = limited(log.to_owned());
-        let inherited = self.process.inherited.variables(Purpose::Building);
-        run_bounded(&self.tools.assay, &options, &self.process.folder, inherited, timeout, &mut wanted)
-            .map_err(|error: RunError| error.to_string())
-    }
-
-    /// Runs a command where the contender is to live; `options` are made for the log there, which comes to `log` here.
-    fn execute_remotely(
-        &self,
-        remote: &RemoteHost,
-        options: impl FnOnce(PathBuf) -> SupervisorOptions,
-        log: &Path,
-        timeout: Duration,
-        wanted: &mut dyn FnMut() -> bool,
-    ) -> Result<Bounded, String> {
         let told = |error: HostError| error.to_string();
-        let folder = remote.bring(&self.process.folder).map_err(told)?;
-        let around = Surroundings {
-            folder: &folder,
-            inherited: names(&self.process.inherited),
-            is_building: true,
-            variables: Vec::new(),
-            log,
-        };
-        let job = remote.new_job();
-        let options = options(job.log.clone());
-        remote.run_bounded(&job, &options, around, timeout, wanted).map_err(told)
+        let folder = self.host.bring(&self.process.folder).map_err(told)?;
+        let job = self.host.new_job(log);
+        let mut options = SupervisorOptions::new(job.log.clone(), words);
+        options.log_limit_bytes = log_limit;
+        let (inherited, variables) = (&self.process.inherited, Vec::new());
+        let around = Surroundings { folder: &folder, inherited, is_building: true, variables };
+        self.host.run_bounded(job, &options, around, timeout, &mut || !self.stop.soon()).map_err(told)
     }
 }
 

@@ -5,12 +5,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use assay_host::names;
-use assay_host::sampler::Sampler;
 use assay_link::Link;
 use assay_model::experiment::Protocol;
 use assay_model::load::StackCounts;
 use assay_model::record::{NotRun, Stage};
-use assay_model::requests;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::workload::{RequestKind, Workload};
@@ -18,17 +16,14 @@ use assay_model::workload::{RequestKind, Workload};
 use super::ask::Door;
 use super::before::{Ready, Surroundings};
 use super::container;
-use super::launch::{FirstProcess, Held, launch};
-use super::launch_remote::launch_remote;
-use super::port::{self, Listener};
+use super::launch::{Held, launch};
 use super::probe::{self, ANSWER_TIMEOUT, AskedBy, USER_START_TIMEOUT};
 use super::ready::Readiness;
-use super::server_process::{self, Sampling, ServerProcess};
 use super::{NOT_FOUND, StartOrder, upstream};
-use crate::hosts::message::Detail;
-use crate::hosts::remote_host::JobHandle;
+use crate::hosts::host::{Host, JobHandle};
+use crate::port::{self, Listener};
 use crate::running;
-use crate::stack::{UserEnd, read_shared};
+use crate::stack::UserEnd;
 use crate::subject::{Launch, Process, Subject};
 use crate::supervisor::Ended;
 use crate::url::Scheme;
@@ -53,11 +48,13 @@ pub(crate) struct Server {
     pub authority: String,
     /// From start to the first right answer; zero when it was running already.
     pub startup_ns: Nanos,
+    /// Where it lives; this host for one that runs already.
+    host: Host,
     held: Option<Held>,
     /// What a proxy forwards to. Stopped after it.
     upstream: Option<Box<Server>>,
-    /// The first processes of a server that ran already; none where they cannot be seen.
-    running: Vec<u32>,
+    /// What its processes are looked at through, whoever started them; absent where they cannot be seen.
+    seen: Option<JobHandle>,
     /// What it is asked for, with all that commands printed for this very server.
     workloads: Vec<Workload>,
 }
@@ -67,8 +64,8 @@ impl Server {
     pub(crate) fn start(subject: &Subject, order: &StartOrder<'_>) -> Result<Self, NotRun> {
         match &subject.launch {
             Launch::Running { authority, .. } => {
-                let mut server = Self::at(authority.clone(), None);
-                server.running = running::find(authority).map(|found| found.roots).unwrap_or_default();
+                let mut server = Self::at(authority.clone(), order.host);
+                server.seen = running::find(authority).ok().and_then(|found| order.host.adopt(found.roots));
                 server.await_ready(&Readiness::at_once(&order.workloads), order)?;
                 server.run_commands(order)?;
                 server.check_answers(order)?;
@@ -77,13 +74,11 @@ impl Server {
             Launch::Process(process) => {
                 let upstream = Self::behind(subject, order)?;
                 let behind = upstream.as_ref().map(|upstream| &*upstream.authority);
-                let held = match order.remote {
-                    None => launch(process, order, behind)?,
-                    Some(remote) => launch_remote(process, order, remote, behind)?,
-                };
+                let held = launch(process, order, behind)?;
                 let started = Instant::now();
-                let authority = held.authority();
-                let mut server = Self { upstream, ..Self::at(authority, Some(held)) };
+                let seen = Some(held.job.handle());
+                let at = Self::at(held.authority(), order.host);
+                let mut server = Self { upstream, held: Some(held), seen, ..at };
                 server.await_ready(&Readiness::of(process, &order.workloads), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.look_into_container(process, order);
@@ -95,9 +90,16 @@ impl Server {
         }
     }
 
-    fn at(authority: String, held: Option<Held>) -> Self {
-        let (running, workloads) = (Vec::new(), Vec::new());
-        Self { authority, startup_ns: Nanos::ZERO, held, upstream: None, running, workloads }
+    fn at(authority: String, host: &Host) -> Self {
+        Self {
+            authority,
+            startup_ns: Nanos::ZERO,
+            host: host.clone(),
+            held: None,
+            upstream: None,
+            seen: None,
+            workloads: Vec::new(),
+        }
     }
 
     /// The upstream of a proxy, ready before it: in plain HTTP over the kernel's TCP, on the proxy's side of the link.
@@ -145,65 +147,38 @@ impl Server {
         Ok(())
     }
 
-    /// The first process of the server; `None` when somebody else runs it, or a container hides it.
+    /// The first process of the server, by its number on its host; `None` when somebody else runs it.
     pub(crate) fn pid(&self) -> Option<u32> {
-        let held = self.held.as_ref()?;
-        match held.first {
-            FirstProcess::Started => held.process.pid(),
-            FirstProcess::Contained(first) => first,
-        }
+        Some(self.held.as_ref()?.job.pid())
     }
 
-    /// Begins to watch what its threads use, whoever runs them; `None` where they cannot be seen.
-    pub(crate) fn watch(&self) -> Option<Sampling> {
-        self.watch_here().or_else(|| self.watch_there(Detail::ByThread))
+    /// Where it lives.
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
     }
 
-    /// Begins to watch what its threads use on this host; `None` where they cannot be seen.
-    pub(crate) fn watch_here(&self) -> Option<Sampling> {
-        let first = self.first_processes();
-        if first.is_empty() { None } else { Sampler::start_all(&first).ok().map(Sampling::Here) }
-    }
-
-    /// Has the other host on which it lives watch it; `None` where it lives here, or its host does not answer.
-    pub(crate) fn watch_there(&self, detail: Detail) -> Option<Sampling> {
-        self.job()?.begin(detail).map(Sampling::There)
+    /// What its processes are looked at through, whoever runs them; `None` where they cannot be seen.
+    pub(crate) fn seen(&self) -> Option<&JobHandle> {
+        self.seen.as_ref()
     }
 
     /// What it has used since its start; `None` where its processes cannot be seen, or somebody else runs it.
     pub(crate) fn used(&self) -> Option<Usage> {
-        server_process::used(&self.held.as_ref()?.process, self.pid())
+        self.held.as_ref().and(self.seen.as_ref())?.used()
     }
 
     /// Whether assay started it, so that it can be replaced by a fresh one whose processes are known.
     pub(crate) fn is_own(&self) -> bool {
-        self.pid().is_some() || self.is_remote()
-    }
-
-    /// Whether it lives on another host.
-    pub(crate) fn is_remote(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| matches!(held.process, ServerProcess::There(_)))
-    }
-
-    /// The job that it is, where it lives on another host.
-    pub(crate) fn job(&self) -> Option<JobHandle> {
-        match &self.held.as_ref()?.process {
-            ServerProcess::There(job) => Some(job.handle()),
-            ServerProcess::Here(_) => None,
-        }
-    }
-
-    /// Those from which all others of it descend; none where they cannot be seen.
-    pub(crate) fn first_processes(&self) -> Vec<u32> {
-        if self.held.is_some() { self.pid().into_iter().collect() } else { self.running.clone() }
+        self.held.is_some() && self.seen.is_some()
     }
 
     /// Finds out which processes are the server's, where it runs in a container.
     fn look_into_container(&mut self, process: &Process, order: &StartOrder<'_>) {
-        let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
-        let first =
-            container::first_process(container, &process.inherited, &held.scratch, order.tools, order.stop);
-        held.first = FirstProcess::Contained(first);
+        let (Some(held), Some(container)) = (&self.held, &process.container) else { return };
+        match container::first_process(container, process, &held.scratch, order) {
+            Some(first) => held.job.look_at(vec![first]),
+            None => self.seen = None,
+        }
     }
 
     /// What its own stack has counted so far; `None` where the kernel's works, or it does not tell.
@@ -213,8 +188,7 @@ impl Server {
 
     /// How many requests it has received, by its own account; `None` where it does not tell.
     pub(crate) fn requests_counted(&self) -> Option<u64> {
-        let bytes = read_shared(&self.held.as_ref()?.requests, requests::BYTES)?;
-        requests::total(&bytes)
+        self.host.requests_counted(&self.held.as_ref()?.requests)
     }
 
     /// The generator's end of the wire, where it is served by the user-space stack.
@@ -241,9 +215,9 @@ impl Server {
 
     fn own_death(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
         let held = self.held.as_mut()?;
-        let ended = held.process.wait(patience)?;
+        let ended = held.job.wait(patience)?;
         // The log is whole only when its supervisor has gone, after it ended what was left behind.
-        held.process.stop();
+        held.job.stop();
         Some(death(&ended, stage, held))
     }
 
@@ -259,8 +233,7 @@ impl Server {
     fn stop_alone(&mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
         // On another host whoever comes next gets another port.
-        let is_remote = matches!(held.process, ServerProcess::There(_));
-        if held.process.stop() && (is_remote || is_freed(link, held.port)) {
+        if held.job.stop() && (self.host.is_remote() || is_freed(link, held.port)) {
             return Ok(());
         }
         Err(NotRun {
@@ -329,7 +302,7 @@ impl Server {
 
     /// Whether it listens, but not where it is asked.
     fn listens_elsewhere(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| self.hint(&held.process.addresses()).is_some())
+        self.held.as_ref().is_some_and(|held| self.hint(&held.job.addresses()).is_some())
     }
 
     /// What to do about listeners none of which is where it is asked; `None` where one is, or there is none at all.
@@ -358,7 +331,7 @@ impl Server {
         }
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
-        let hint = self.hint(&held.process.addresses());
+        let hint = self.hint(&held.job.addresses());
         problem.remedy = Some(hint.unwrap_or_else(|| {
             "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s or --ready-timeout if it only needs longer"
                 .to_owned()
@@ -380,10 +353,7 @@ impl Server {
 
     /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
     fn check_owner(&mut self) -> Result<(), NotRun> {
-        let foreign = |held: &Held| match &held.process {
-            ServerProcess::Here(_) => port::listener(held.port, &held.processes()) == Listener::Foreign,
-            ServerProcess::There(job) => job.addresses().iter().all(|listener| listener.port() != held.port),
-        };
+        let foreign = |held: &Held| held.job.listener(held.port) == Listener::Foreign;
         if !self.held.as_ref().is_some_and(foreign) {
             return Ok(());
         }

@@ -9,8 +9,9 @@ use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
 
 use super::{DatabaseError, Order, Server, guests, in_full};
-use crate::clean::{CLUSTER_PREFIX, SHARED_MEMORY, cluster_in};
-use crate::contender::{Inherited, Purpose};
+use crate::inherited::{Inherited, Purpose};
+use crate::postgresql::Programs;
+use crate::scratch::{CLUSTER_PREFIX, SHARED_MEMORY, cluster_in};
 use crate::secrets::Secrets;
 use crate::supervisor::{Ended, Supervised, SupervisorOptions, tail_of_death};
 
@@ -21,9 +22,6 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// From the request to stop until it is killed: a fast shutdown writes a checkpoint.
 const GRACE: Duration = Duration::from_secs(5);
 pub(super) const TAIL_LINES: usize = 8;
-/// Places beside the PATH where distributions put PostgreSQL's programs, one folder per version.
-const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin")];
-
 /// Memory that must be free for a cluster that lies in it: several times what the log of writes may grow to.
 const ROOM_IN_MEMORY: u64 = 4 << 30;
 
@@ -68,39 +66,6 @@ const SETTINGS: [(&str, &str); 15] = [
     ("log_min_messages", "warning"),
     ("password_encryption", "scram-sha-256"),
 ];
-
-/// Where the programs of the newest PostgreSQL are.
-pub struct Programs {
-    folder: PathBuf,
-}
-
-impl Programs {
-    /// Looks on the PATH, then where distributions put them; the newest version wins.
-    pub fn find() -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let on_path = std::env::split_paths(&path).find(|folder| has_programs(folder));
-        let folder = on_path.or_else(|| HOMES.iter().find_map(|(home, bin)| newest(Path::new(home), bin)))?;
-        Some(Self { folder })
-    }
-
-    fn program(&self, name: &str) -> OsString {
-        self.folder.join(name).into_os_string()
-    }
-}
-
-fn has_programs(folder: &Path) -> bool {
-    ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file())
-}
-
-fn newest(home: &Path, bin: &str) -> Option<PathBuf> {
-    let version = |folder: &PathBuf| -> Option<u32> {
-        let name = folder.file_name()?.to_str()?;
-        name.trim_start_matches("pgsql-").parse().ok()
-    };
-    let folders = std::fs::read_dir(home).ok()?.flatten().map(|entry| entry.path());
-    let versions = folders.filter_map(|folder| Some((version(&folder)?, folder.join(bin))));
-    versions.filter(|(_, folder)| has_programs(folder)).max().map(|(_, folder)| folder)
-}
 
 /// Where a cluster's server listens, and who gets in.
 pub(super) struct Listening {
@@ -298,18 +263,5 @@ mod tests {
         assert!(!fits_in_memory(little, much), "a container with 64 MB of /dev/shm");
         assert!(!fits_in_memory(much, little), "/dev/shm may promise what others need");
         assert!(!fits_in_memory(None, much) && !fits_in_memory(much, None));
-    }
-
-    #[test]
-    fn the_newest_version_wins() {
-        let home = tempfile::tempdir().expect("folder");
-        for version in ["9", "15", "13", "old"] {
-            let bin = home.path().join(version).join("bin");
-            std::fs::create_dir_all(&bin).expect("folders");
-            for name in ["initdb", "postgres"] {
-                std::fs::write(bin.join(name), "").expect("file");
-            }
-        }
-        assert_eq!(newest(home.path(), "bin"), Some(home.path().join("15/bin")));
     }
 }

@@ -12,9 +12,11 @@ use assay_host::cpuset;
 use assay_model::record::{NotRun, Stage};
 
 use super::{DatabaseError, Order};
-use crate::clean::store_in;
+use crate::contender::Preparation;
 use crate::contender::environment::{Environment, Told};
-use crate::contender::{Preparation, Purpose};
+use crate::hosts::host::Host;
+use crate::inherited::Purpose;
+use crate::scratch::store_in;
 use crate::subject::{Launch, Process, Subject};
 use crate::supervisor::{Supervised, SupervisorOptions, tail_of_death};
 
@@ -126,7 +128,8 @@ fn prepare(process: &Process, order: &Order<'_>) -> Result<BTreeMap<String, Stri
     // What programs print of themselves lies beside the log.
     let work = order.log.parent().unwrap_or(Path::new("."));
     let not_ready = |reason| DatabaseError::NotReady(Box::new(reason));
-    let preparation = Preparation { tools: &order.tools, remote: None, process, work, stop: order.stop };
+    let host = &Host::here(&order.tools);
+    let preparation = Preparation { host, process, work, stop: order.stop };
     preparation.needs().map_err(not_ready)?;
     if let Some(build) = &process.build {
         preparation.build(build, &order.log.with_extension("build.log")).map_err(not_ready)?;

@@ -7,12 +7,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_link::Link;
 use assay_model::lab::{LabHost, PlacedHost};
 use postgres::{Client, Config, NoTls};
 
-use super::cluster::{Cluster, Listening, Programs, TAIL_LINES, password, prepare};
+use super::cluster::{Cluster, Listening, TAIL_LINES, password, prepare};
 use super::{DatabaseError, Order, Server, in_full};
-use crate::hosts::remote_host::{Job, JobHandle, RemoteHost, Surroundings};
+use crate::hosts::host::{Host, Job, JobHandle, Surroundings};
+use crate::inherited::Inherited;
+use crate::postgresql::Programs;
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::supervisor::{Ended, SupervisorOptions, tail_of_death};
@@ -44,32 +47,33 @@ pub(super) struct DistantCluster {
     secrets: Secrets,
     // Dropped in this order: the agent ends when its last job has.
     job: Job,
-    away: RemoteHost,
+    away: Host,
 }
 
 impl DistantCluster {
     /// Has our program there make a cluster that listens at the host's address.
     pub(super) fn start(elsewhere: &Elsewhere, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let mut wanted = || !order.stop.soon();
-        let (away, found) = RemoteHost::open(&elsewhere.host, &order.tools, &elsewhere.version, &mut wanted)?;
-        let port = away.free_port(None)?;
-        let listening = Listening { address: away.address(), port, password: password(), is_open: true };
+        let (away, found) = Host::open(&elsewhere.host, &order.tools, &elsewhere.version, &mut wanted)?;
+        let loopback = Link::loopback();
+        let port = away.free_port(&loopback, None)?;
+        let address = away.address(&loopback);
+        let listening = Listening { address, port, password: password(), is_open: true };
         let words = ["database".to_owned(), listening.address.to_string(), port.to_string()];
         let command: Vec<OsString> = std::iter::once(OsString::from(&away.tools().assay))
             .chain(words.into_iter().map(OsString::from))
             .collect();
-        let job = away.new_job();
+        let job = away.new_job(&order.log);
         let mut options = SupervisorOptions::new(job.log.clone(), command);
-        options.cpus = Some(away.cpus().clone());
+        options.cpus = away.cpus().cloned();
         options.grace = GRACE;
         let around = Surroundings {
-            folder: &away.path(""),
-            inherited: Some(Vec::new()),
+            folder: &away.folder(),
+            inherited: &Inherited::LEAST,
             is_building: false,
             variables: vec![(PASSWORD.into(), listening.password.clone().into())],
-            log: &order.log,
         };
-        let job = away.start(&job, &options, around)?;
+        let job = away.start(job, &options, around)?;
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
         Ok(Self { listening, found, log, secrets, job, away })
     }
@@ -80,7 +84,7 @@ impl DistantCluster {
     }
 
     /// The agent there.
-    pub(super) fn agent(&self) -> &RemoteHost {
+    pub(super) fn agent(&self) -> &Host {
         &self.away
     }
 

@@ -30,8 +30,8 @@ use assay_model::record::NotRun;
 use postgres::Client;
 use thiserror::Error;
 
+pub use crate::postgresql::Programs;
 pub use assay_check::Counts;
-pub use cluster::Programs;
 pub use documents::DocumentStore;
 pub use elsewhere::{Elsewhere, serve};
 pub use own::{Marked, marked, remove_marked, unmarked};
@@ -40,8 +40,8 @@ pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
-use crate::hosts::remote_host::{JobHandle, RemoteHost};
-use crate::hosts::session::HostError;
+use crate::hosts::error::HostError;
+use crate::hosts::host::{Host, JobHandle};
 use crate::stop::Stop;
 use crate::supervisor::{Ended, RunError};
 use crate::tools::Tools;
@@ -92,21 +92,10 @@ pub(crate) struct Access {
     pub kind: DatabaseKind,
     /// Its connection URL, password included: for servers only.
     pub url: String,
-    /// Where what it uses is seen.
-    pub seen: Observed,
+    /// Its job, through which we look at what it uses; absent where it is the user's own.
+    pub seen: Option<JobHandle>,
     /// Whether the generator has the same CPUs.
     pub beside_generator: bool,
-}
-
-/// Where it is seen what a database uses.
-#[derive(Clone, Debug)]
-pub(crate) enum Observed {
-    /// At its first process, which is on this host.
-    Here(u32),
-    /// At a job on another host.
-    There(JobHandle),
-    /// Nowhere: it is the user's own.
-    Nowhere,
 }
 
 /// A PostgreSQL of our own, wherever it runs.
@@ -339,17 +328,17 @@ impl Database {
         self.cluster().map(Cluster::pid)
     }
 
-    /// Where what it uses is seen.
-    pub(crate) fn seen(&self) -> Observed {
+    /// What its server is looked at through, which may be a process of `here`; `None` where it is the user's own.
+    pub(crate) fn seen(&self, here: &Host) -> Option<JobHandle> {
         match &self.home {
-            Home::Private(cluster) => Observed::Here(cluster.pid()),
-            Home::Distant(cluster) => Observed::There(cluster.handle()),
-            Home::Lodged(_) | Home::Theirs => Observed::Nowhere,
+            Home::Private(cluster) => here.adopt(vec![cluster.pid()]),
+            Home::Distant(cluster) => Some(cluster.handle()),
+            Home::Lodged(_) | Home::Theirs => None,
         }
     }
 
     /// The agent on the other host on which its server was started.
-    pub(crate) fn agent(&self) -> Option<&RemoteHost> {
+    pub(crate) fn agent(&self) -> Option<&Host> {
         match &self.home {
             Home::Distant(cluster) => Some(cluster.agent()),
             Home::Private(_) | Home::Lodged(_) | Home::Theirs => None,

@@ -8,9 +8,9 @@ use assay_model::database::DatabaseKind;
 use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Observed, Order, Sessions};
+use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Order, Sessions};
 use crate::error::LabError;
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::{Host, JobHandle};
 use crate::subject::Subject;
 
 /// Where a database comes from.
@@ -123,7 +123,7 @@ impl Supplied {
     }
 
     /// The agent on the other host where it was started, if it was.
-    pub(crate) fn agent(&self) -> Option<RemoteHost> {
+    pub(crate) fn agent(&self) -> Option<Host> {
         match &self.holding {
             Holding::Tables(database) => {
                 database.lock().unwrap_or_else(PoisonError::into_inner).agent().cloned()
@@ -152,8 +152,8 @@ impl Supplied {
 struct Told {
     version: Option<String>,
     url: String,
-    /// Where what it uses is seen.
-    seen: Observed,
+    /// Its job, through which we look at what it uses; absent where it is the user's own.
+    seen: Option<JobHandle>,
     /// What was changed for the run.
     settings: Vec<String>,
     /// The other host on which it was started.
@@ -174,14 +174,14 @@ impl Holding {
         }
     }
 
-    fn told(&self) -> Result<Told, DatabaseError> {
+    fn told(&self, here: &Host) -> Result<Told, DatabaseError> {
         match self {
             Self::Tables(database) => {
                 let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(Told {
                     version: Some(database.version()?),
                     url: database.url().to_owned(),
-                    seen: database.seen(),
+                    seen: database.seen(here),
                     settings: database.settings(),
                     host: database.host().cloned(),
                 })
@@ -189,7 +189,7 @@ impl Holding {
             Self::Documents(store) => Ok(Told {
                 version: store.version().map(str::to_owned),
                 url: store.url(),
-                seen: Observed::Here(store.pid()),
+                seen: here.adopt(vec![store.pid()]),
                 settings: store.settings().to_vec(),
                 host: None,
             }),
@@ -203,10 +203,10 @@ fn guest<'s>(servers: impl IntoIterator<Item = &'s Subject>) -> Option<String> {
     Some(format!("{} asks for the database that it knows by heart", guest.identity.title))
 }
 
-/// Starts the database, or reaches the user's own.
-pub(crate) fn supply(source: &Source, order: &Order<'_>) -> Result<Supplied, DatabaseError> {
+/// Starts the database, or reaches the user's own; what runs on this host is looked at through `here`.
+pub(crate) fn supply(source: &Source, order: &Order<'_>, here: &Host) -> Result<Supplied, DatabaseError> {
     let holding = Holding::start(source, order)?;
-    let Told { version, url, seen, settings, host } = holding.told()?;
+    let Told { version, url, seen, settings, host } = holding.told(here)?;
     let beside_generator = source.place().is_some_and(|place| place.beside_generator);
     let access = Access { kind: source.kind(), url, seen, beside_generator };
     let facts = facts(source);
@@ -284,7 +284,7 @@ mod tests {
             guests: false,
             stop: &stop,
         };
-        let error = supply(&source, &order).err().expect("nobody listens");
+        let error = supply(&source, &order, &Host::here(&order.tools)).err().expect("nobody listens");
         let facts = absent(&source, &error);
         let text = serde_json::to_string(&facts).expect("JSON");
         assert!(!text.contains("secret") && facts.origin == DatabaseOrigin::Given, "{text}");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use assay_model::lab::{HostRole, Lab, LabHost};
 
-use crate::contender::Inherited;
 use crate::error::LabError;
+use crate::inherited::Inherited;
 use crate::supervisor::Supervised;
 
 /// How long ending all agents may take.

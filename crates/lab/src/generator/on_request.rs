@@ -14,7 +14,7 @@ use assay_model::units::Nanos;
 use super::hosts::{Ending, Hosts, Surroundings};
 use super::process::Job;
 use super::{LoadError, LoadOrder, MARGIN, process, read_report};
-use crate::contender::Purpose;
+use crate::inherited::Purpose;
 use crate::pipe::Pipe;
 use crate::supervisor::Supervised;
 use crate::tools::Tools;

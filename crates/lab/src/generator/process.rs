@@ -9,7 +9,7 @@ use assay_host::sampler::tree_usage;
 
 use super::LoadError;
 use super::hosts::Surroundings;
-use crate::contender::Purpose;
+use crate::inherited::Purpose;
 use crate::pipe::Pipe;
 use crate::supervisor::{Ended, Supervised, SupervisorOptions, tail};
 use crate::tools::Tools;

@@ -14,17 +14,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use assay_engine::clock;
-use assay_host::cpuset;
-use assay_host::doctor::{Facts, diagnose};
-
+use super::desk::{Desk, Reply};
 use super::frame::Decoder;
-use super::jobs::Jobs;
+use super::jobs::{Jobs, Stopping};
 use super::message::{Answer, Asked, Request, Told};
-use super::parcels::{Contents, inner};
 use super::voice::Voice;
-use crate::contender::port;
-use crate::database::Programs;
 use crate::secrets::Secrets;
 use crate::supervisor::keeping;
 
@@ -32,6 +26,8 @@ use crate::supervisor::keeping;
 const TICK: Duration = Duration::from_millis(50);
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
+/// Our own program, whatever its path leads to by now.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// What wakes the agent.
 enum Event {
@@ -73,7 +69,7 @@ fn outer() -> io::Result<()> {
     let keeping = keeping::begin()?;
     crate::clean::remove_abandoned_agents(&std::env::temp_dir());
     let (work, _used) = crate::clean::agent_folder(&std::env::temp_dir())?;
-    let mut agent = Command::new("/proc/self/exe");
+    let mut agent = Command::new(OWN_PROGRAM);
     agent.arg0("assay").args(["agent", "--parent"]).arg(std::process::id().to_string());
     agent.arg("--work").arg(&work);
     let kept = agent.spawn().map(|agent| keeping.until_end_of(&agent));
@@ -85,13 +81,14 @@ fn inner_part(parent: u32, work: &Path, version: &str) -> io::Result<()> {
     let (told, events) = channel();
     keeping::end_with_parent(parent, told.clone(), || Event::Terminated)?;
     thread::spawn(move || listen(io::stdin(), &told));
-    let mut agent = Agent::new(work, Voice::new(io::stdout()));
+    let jobs = Jobs::new(OWN_PROGRAM.into(), Secrets::of(std::env::vars_os()));
+    let desk = Desk::new(work, jobs, Voice::new(io::stdout()));
     let program = std::env::current_exe()?;
-    agent
-        .voice
-        .tell(&Told::Ready { version: version.to_owned(), work: work.to_owned(), program }, Vec::new());
-    let complaint = agent.attend(&events);
-    drop(agent);
+    let ready = Told::Ready { version: version.to_owned(), work: work.to_owned(), program };
+    desk.voice.tell(&ready, Vec::new());
+    let mut attendant = Attendant::new(desk);
+    let complaint = attendant.attend(&events);
+    drop(attendant);
     // Where the outer part is no more, nobody else removes it.
     let _ = std::fs::remove_dir_all(work);
     complaint.map_or(Ok(()), |complaint| Err(io::Error::new(io::ErrorKind::InvalidData, complaint)))
@@ -124,12 +121,9 @@ fn hand_on(decoder: &mut Decoder, told: &Sender<Event>) -> Result<(), String> {
     Ok(())
 }
 
-/// What an agent keeps.
-struct Agent {
-    voice: Voice,
-    work: PathBuf,
-    contents: Contents,
-    jobs: Jobs,
+/// The inner part at work.
+struct Attendant {
+    desk: Desk,
     stopping: Vec<JoinHandle<()>>,
     /// When it was last asked for something.
     asked: Instant,
@@ -137,23 +131,15 @@ struct Agent {
     lease: Option<Duration>,
 }
 
-impl Agent {
-    fn new(work: &Path, voice: Voice) -> Self {
-        Self {
-            voice,
-            work: work.to_owned(),
-            contents: Contents::new(work.join("contents")),
-            jobs: Jobs::new(Secrets::of(std::env::vars_os())),
-            stopping: Vec::new(),
-            asked: Instant::now(),
-            lease: None,
-        }
+impl Attendant {
+    fn new(desk: Desk) -> Self {
+        Self { desk, stopping: Vec::new(), asked: Instant::now(), lease: None }
     }
 
     /// Answers until nobody asks any more; returns what is wrong with what was asked, if that was the reason.
     fn attend(&mut self, events: &Receiver<Event>) -> Option<String> {
         loop {
-            let look = (!self.jobs.is_idle()).then_some(TICK);
+            let look = (!self.desk.jobs.is_idle()).then_some(TICK);
             let event = match look.into_iter().chain(self.lease_left()).min() {
                 Some(patience) => events.recv_timeout(patience),
                 None => events.recv().map_err(RecvTimeoutError::from),
@@ -165,8 +151,8 @@ impl Agent {
                 Err(RecvTimeoutError::Timeout) if self.lease_left() == Some(Duration::ZERO) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            for (job, ended) in self.jobs.ended() {
-                self.voice.tell(&Told::Exited { job, ended }, Vec::new());
+            for (job, ended) in self.desk.jobs.ended() {
+                self.desk.voice.tell(&Told::Exited { job, ended }, Vec::new());
             }
         }
     }
@@ -175,95 +161,23 @@ impl Agent {
         self.lease.map(|lease| lease.saturating_sub(self.asked.elapsed()))
     }
 
-    fn hear(&mut self, asked: Asked, body: &[u8]) {
+    fn hear(&mut self, Asked { number: to, request }: Asked, body: &[u8]) {
         self.asked = Instant::now();
-        let to = asked.number;
-        let (answer, body) = match self.answer(to, asked.request, body) {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return,
+        if let Request::Lease { silence_ns } = request {
+            self.lease = Some(silence_ns.into());
+            return self.desk.voice.tell(&Told::Answer { to, answer: Answer::Done }, Vec::new());
+        }
+        let (answer, body) = match self.desk.answer(request, body) {
+            Ok(Reply::Now(answer, body)) => (answer, body),
+            Ok(Reply::Stopped { stopping, at_once }) => return self.end(to, stopping, at_once),
             Err(problem) => (Answer::Refused { problem }, Vec::new()),
         };
-        self.voice.tell(&Told::Answer { to, answer }, body);
-    }
-
-    /// The answer to question `number`, with its body; none where it comes later.
-    fn answer(
-        &mut self,
-        number: u64,
-        request: Request,
-        body: &[u8],
-    ) -> Result<Option<(Answer, Vec<u8>)>, String> {
-        let answer = match request {
-            Request::Clock => Answer::Clock { monotonic_ns: clock::now() },
-            Request::Machine => self.machine(),
-            Request::Missing { contents } => Answer::Missing { contents: self.contents.missing(contents) },
-            Request::Content { sha256, is_last } => {
-                self.contents.take(&sha256, body, is_last)?;
-                Answer::Done
-            }
-            Request::Folder { name, files } => {
-                let name = inner(Path::new(&name)).ok_or("a folder has a name that leads elsewhere")?;
-                let path = self.work.join(name);
-                self.contents.unpack(&path, &files)?;
-                Answer::Folder { path }
-            }
-            Request::Port { address, fixed } => Answer::Port { port: port::free_at(address, fixed)? },
-            Request::Start(start) => Answer::Started { pid: self.jobs.start(start, &self.voice)? },
-            Request::Say { job } => {
-                self.jobs.say(job, body)?;
-                Answer::Done
-            }
-            Request::Listening { job } => {
-                let addresses = port::addresses_of(&self.jobs.processes(job)?);
-                Answer::Listening { addresses: addresses.into_iter().collect() }
-            }
-            Request::BeginSpan { job, detail } => {
-                self.jobs.begin(job, detail)?;
-                Answer::Done
-            }
-            Request::EndSpan { job, detail, with_memory } => {
-                let (usage, machine) = self.jobs.end(job, detail, with_memory)?;
-                Answer::Span { usage: usage.map(Box::new), machine }
-            }
-            Request::UsedSinceStart { job } => Answer::Used { usage: Box::new(self.jobs.used(job)?) },
-            Request::BeginProfile { job, kind } => {
-                self.jobs.begin_profile(job, kind)?;
-                Answer::Done
-            }
-            Request::EndProfile { job, answers } => {
-                self.jobs.end_profile(job, answers)?;
-                Answer::Done
-            }
-            Request::ProfilePart { job, from } => {
-                let (part, is_last) = self.jobs.part_of_profile(job, from)?;
-                return Ok(Some((Answer::ProfilePart { is_last }, part)));
-            }
-            Request::Log { job } => return Ok(Some((Answer::Log, self.jobs.log(job)?))),
-            Request::Lease { silence_ns } => {
-                self.lease = Some(silence_ns.into());
-                Answer::Done
-            }
-            Request::Stop { job, at_once } => {
-                self.end(number, job, at_once);
-                return Ok(None);
-            }
-        };
-        Ok(Some((answer, Vec::new())))
-    }
-
-    fn machine(&self) -> Answer {
-        let free = rustix::fs::statvfs(&self.work).ok();
-        Answer::Machine {
-            diagnosis: Box::new(diagnose(&Facts::read())),
-            cpus: cpuset::allowed().to_string(),
-            free_bytes: free.map(|room| room.f_bavail.saturating_mul(room.f_frsize)),
-            has_postgresql: Programs::find().is_some(),
-        }
+        self.desk.voice.tell(&Told::Answer { to, answer }, body);
     }
 
     /// Ends a job beside everything else, because it may take as long as its grace, and answers then.
-    fn end(&mut self, to: u64, job: u64, at_once: bool) {
-        let (voice, stopping) = (self.voice.clone(), self.jobs.stop(job));
+    fn end(&mut self, to: u64, stopping: Stopping, at_once: bool) {
+        let voice = self.desk.voice.clone();
         let end = move || {
             let answer = Answer::Stopped { nothing_left: stopping.end(at_once) };
             voice.tell(&Told::Answer { to, answer }, Vec::new());
@@ -273,9 +187,9 @@ impl Agent {
     }
 }
 
-impl Drop for Agent {
+impl Drop for Attendant {
     fn drop(&mut self) {
-        self.stopping.extend(self.jobs.take().map(|stopping| {
+        self.stopping.extend(self.desk.jobs.take().map(|stopping| {
             // All at the same time.
             thread::spawn(move || {
                 let _ = stopping.end(false);

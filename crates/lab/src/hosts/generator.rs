@@ -10,9 +10,11 @@ use std::time::Duration;
 use assay_host::cpuset::CpuSet;
 use assay_model::lab::{GeneratorHost, LabHost};
 
+use super::asking::{Agent as _, Given, JOB_PATIENCE, start};
+use super::error::HostError;
 use super::message::{Answer, Request};
-use super::session::{HostError, OwnProgram, Session};
-use super::starting::{Given, JOB_PATIENCE, log_there, machine, start};
+use super::session::{OwnProgram, Session};
+use super::starting::{log_there, machine};
 use crate::supervisor::SupervisorOptions;
 
 /// How long a generator that has closed its output may take until its end is known.
@@ -82,7 +84,7 @@ impl HostGenerator {
     ) -> Result<(), HostError> {
         let program = OsString::from(self.session.program.clone());
         let command = std::iter::once(program).chain(arguments).collect();
-        let options = SupervisorOptions::new(log_there(&self.session, self.job), command);
+        let options = SupervisorOptions::new(log_there(&self.session.work, self.job), command);
         self.session.hear(self.job, Box::new(listener));
         let given = Given {
             folder: &self.session.work,
@@ -91,7 +93,7 @@ impl HostGenerator {
             variables: Vec::new(),
             is_spoken_to: true,
         };
-        start(&self.session, self.job, &options, given)
+        start(&self.session, self.job, &options, given).map(drop)
     }
 
     /// Says something to it, and waits for no answer.

@@ -1,15 +1,19 @@
 //! What a lab asks of an agent, and what that tells: the heads of their frames, as JSON.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use assay_host::system::SystemDelta;
 use assay_model::doctor::Diagnosis;
-use assay_model::record::Machine;
+use assay_model::profile::Refused;
+use assay_model::record::Throttled;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Frame, FrameError};
+use crate::port::Listener;
 use crate::supervisor::Ended;
 
 /// A question, with the number that its answer repeats.
@@ -67,20 +71,53 @@ pub enum Request {
         /// The job.
         job: u64,
     },
-    /// The beginning of a span over which the job's use is counted, and what the machine does beside it.
-    BeginSpan {
-        /// The job.
+    /// Processes that somebody else started, to be looked at as a job.
+    Adopt {
+        /// The number by which they are asked for from now on.
         job: u64,
-        /// In what detail its processes are read. A job has one span in each at a time.
-        detail: Detail,
+        /// Those from which all others descend.
+        roots: Vec<u32>,
     },
-    /// The end of the latest span in that detail.
-    EndSpan {
+    /// From now on a job is looked at from these processes downwards, as that of a container; what ends it is unchanged.
+    LookAt {
         /// The job.
         job: u64,
-        /// In what detail its processes are read.
+        /// Those from which all others descend.
+        roots: Vec<u32>,
+    },
+    /// All processes of a job.
+    Processes {
+        /// The job.
+        job: u64,
+    },
+    /// Who listens on a port, as far as the job's processes go.
+    Listener {
+        /// The job.
+        job: u64,
+        /// The port.
+        port: u16,
+    },
+    /// How many requests a server has counted in a file of its host.
+    RequestsCounted {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The beginning of a span over which the use of jobs is counted, and what the machine does beside them.
+    BeginSpan {
+        /// The jobs, the server first; none where the machine alone is looked at.
+        jobs: Vec<u64>,
+        /// In what detail their processes are read. The same jobs have one span in each at a time.
         detail: Detail,
-        /// Whether the memory of what is read by thread is looked at, which takes long where there are many processes.
+        /// The CPUs of the server, where what others than the first job use of them is looked at, which takes a look at all processes.
+        cpus: Option<String>,
+    },
+    /// The end of the latest span of these jobs in that detail.
+    EndSpan {
+        /// The jobs.
+        jobs: Vec<u64>,
+        /// In what detail their processes are read.
+        detail: Detail,
+        /// Whether the memory of the first job is looked at, which takes long where there are many processes.
         with_memory: bool,
     },
     /// What the job has used since its start.
@@ -184,7 +221,7 @@ pub struct Start {
     /// The number by which it is asked for from now on.
     pub job: u64,
     /// The arguments of `assay supervise`.
-    pub arguments: Vec<String>,
+    pub arguments: Vec<OsString>,
     /// Its working folder.
     pub folder: PathBuf,
     /// Names of the variables of the agent's environment that it is given beside those that all are; all when absent.
@@ -192,7 +229,7 @@ pub struct Start {
     /// Whether it builds or probes, and so is given more of them.
     pub is_building: bool,
     /// Variables of its own.
-    pub variables: Vec<(String, String)>,
+    pub variables: Vec<(OsString, OsString)>,
     /// Whether it is spoken to: its standard input is what [`Request::Say`] brings, and its standard output is told.
     pub is_spoken_to: bool,
 }
@@ -288,12 +325,27 @@ pub enum Answer {
         /// All its processes together.
         usage: Box<Usage>,
     },
+    /// All processes of a job that live.
+    Processes {
+        /// Their ids there.
+        pids: Vec<u32>,
+    },
+    /// Who listens on the port.
+    Listener {
+        /// The owner of the sockets.
+        listener: Listener,
+    },
+    /// What a server has counted.
+    RequestsCounted {
+        /// Requests since its start; absent where it does not count.
+        requests: Option<u64>,
+    },
     /// What happened in a span.
-    Span {
-        /// What all processes of the job used together; absent where they were read by clock.
-        usage: Option<Box<Usage>>,
-        /// What the machine did.
-        machine: Observed,
+    Span(Box<HostUse>),
+    /// A profile has begun, or not.
+    Profiling {
+        /// Why it has not.
+        refused: Option<Refused>,
     },
     /// The body is a part of a profile.
     ProfilePart {
@@ -314,15 +366,59 @@ pub enum Answer {
     },
 }
 
-/// What a machine did beside a job.
+/// What happened on a host in a span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct HostUse {
+    /// What the machine did.
+    pub system: SystemDelta,
+    /// CPU time of all but the first job that may run on the server's CPUs, where that was looked at and all processes can be seen.
+    pub others_ns: Option<Nanos>,
+    /// What a quota did to the first job, where there is one.
+    pub throttled: Option<Throttled>,
+    /// What each job used; absent where its processes have ended.
+    pub jobs: Vec<Option<JobUse>>,
+}
+
+impl HostUse {
+    /// What the first job used, where it was read thread by thread.
+    pub fn first_by_thread(self) -> Option<ThreadUse> {
+        match self.jobs.into_iter().next()?? {
+            JobUse::ByThread(threads) => Some(*threads),
+            JobUse::ByClock(_) => None,
+        }
+    }
+}
+
+/// What all processes of a job used in a span, together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobUse {
+    /// As read thread by thread.
+    ByThread(Box<ThreadUse>),
+    /// As their clocks showed.
+    ByClock(ClockUse),
+}
+
+/// What some processes used, as read thread by thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadUse {
+    /// All together.
+    pub usage: Usage,
+    /// The CPUs on which the threads that did the work were seen.
+    pub seen_on: String,
+}
+
+/// What the clocks of some processes showed, whoever of them came or ended meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockUse {
     /// Length of the span.
     pub wall_ns: Nanos,
-    /// CPU time of the job's processes; absent where one came or ended meanwhile.
-    pub spent_ns: Option<Nanos>,
-    /// Of the CPUs that the job has, as if they were a server's.
-    pub machine: Machine,
+    /// CPU time of all of them together.
+    pub cpu_ns: Nanos,
+    /// That of the one that used most, of those that were there all the time.
+    pub busiest_ns: Nanos,
+    /// Whether none came, ended or waited for another that ended.
+    pub is_steady: bool,
 }
 
 /// A frame of what is said, with a body.
@@ -337,6 +433,8 @@ pub(super) fn frame(said: &impl Serialize, body: Vec<u8>) -> Result<Vec<u8>, Fra
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
     use crate::hosts::frame::Decoder;
 
@@ -344,11 +442,11 @@ mod tests {
     fn what_is_said_arrives() {
         let start = Start {
             job: 3,
-            arguments: vec!["--log".to_owned(), "/tmp/a log".to_owned()],
+            arguments: vec!["--log".into(), "/tmp/a log".into()],
             folder: "/tmp".into(),
             inherited: Some(vec!["TOKEN".to_owned()]),
             is_building: true,
-            variables: vec![("PORT".to_owned(), "80".to_owned())],
+            variables: vec![("PORT".into(), OsString::from_vec(vec![0xff]))],
             is_spoken_to: false,
         };
         let file = ParcelKind::File { sha256: "00".to_owned(), is_program: true };

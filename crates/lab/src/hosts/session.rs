@@ -13,17 +13,16 @@ use assay_fleet::clock::{ROUND_TRIPS, RoundTrip, offset};
 use assay_model::fleet::ClockOffset;
 use assay_model::lab::LabHost;
 use assay_model::units::Nanos;
-use thiserror::Error;
 
+use super::asking::{Agent, PATIENCE};
+use super::error::HostError;
 use super::frame::MAX_BODY;
 use super::message::{Answer, Asked, Request, Told, frame};
-use super::parcels::{Packed, digest};
+use super::parcels::digest;
 use super::transport::{Traveller, needs_program, remedy, way};
 use super::wire::{Heard, Listener, Wire};
 use crate::supervisor::Ended;
 
-/// Longest wait for an answer that needs no more than a look.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait for the end of an agent: of its jobs, which have their grace, and of what a killed one left.
 const END_PATIENCE: Duration = Duration::from_secs(30);
 /// The silence after which an agent ends that is cut off.
@@ -61,70 +60,6 @@ struct State {
     jobs: u64,
     ended: BTreeMap<u64, Ended>,
     is_over: bool,
-}
-
-/// What goes wrong with a host.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum HostError {
-    /// No agent came.
-    #[error("{host}: no agent answers ({said}); {remedy}")]
-    Unreachable {
-        /// The host's name.
-        host: String,
-        /// What was said instead.
-        said: String,
-        /// How to mend it.
-        remedy: String,
-    },
-    /// It has another version of assay.
-    #[error("{host} has assay {theirs}, and this is {ours}; leave `program` out, so that this one travels")]
-    Version {
-        /// The host's name.
-        host: String,
-        /// Its version.
-        theirs: String,
-        /// Our version.
-        ours: String,
-    },
-    /// It does not answer in time.
-    #[error("{host} did not answer within {seconds} s; see whether it is up, and what it is busy with")]
-    Silent {
-        /// The host's name.
-        host: String,
-        /// How long was waited.
-        seconds: u64,
-    },
-    /// It was there and is gone.
-    #[error("{host} is lost ({said}); what was started there ends by itself")]
-    Lost {
-        /// The host's name.
-        host: String,
-        /// What the transport said.
-        said: String,
-    },
-    /// It cannot do what was asked.
-    #[error("{host}: {problem}")]
-    Refused {
-        /// The host's name.
-        host: String,
-        /// What it refused, and why.
-        problem: String,
-    },
-    /// A person does not want to wait any longer.
-    #[error("{host}: nobody waits for it any more")]
-    Unwanted {
-        /// The host's name.
-        host: String,
-    },
-    /// Whether anything is left there is not known.
-    #[error(
-        "{host} did not say that nothing is left there; look for processes called `assay agent` and `guard` on it, and run \
-         `assay clean` there"
-    )]
-    Left {
-        /// The host's name.
-        host: String,
-    },
 }
 
 impl Session {
@@ -182,52 +117,9 @@ impl Session {
     fn keep(&self) -> Result<(), HostError> {
         // Whose answer nobody waits for.
         let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
-        let sign = sign.map_err(|error| self.refused(&error.to_string()))?;
+        let sign = sign.map_err(|error| self.refused(error.to_string()))?;
         self.state().wire.send_repeatedly(sign, SIGN, Instant::now() + PATIENCE);
         self.ask(Request::Lease { silence_ns: LEASE }).map(drop)
-    }
-
-    /// Asks for something and waits for the answer.
-    ///
-    /// # Errors
-    /// When the host is lost, silent, or refuses.
-    pub fn ask(&self, request: Request) -> Result<Answer, HostError> {
-        self.ask_with(request, Vec::new(), PATIENCE).map(|(answer, _)| answer)
-    }
-
-    /// Asks with a body, and waits for the answer and its body as long as `patience`.
-    ///
-    /// # Errors
-    /// As [`Self::ask`].
-    pub fn ask_with(
-        &self,
-        request: Request,
-        body: Vec<u8>,
-        patience: Duration,
-    ) -> Result<(Answer, Vec<u8>), HostError> {
-        let mut state = self.state();
-        state.number += 1;
-        let number = state.number;
-        let refused = |problem: String| HostError::Refused { host: self.host.clone(), problem };
-        let bytes = frame(&Asked { number, request }, body).map_err(|error| refused(error.to_string()))?;
-        let deadline = Instant::now() + patience;
-        let silent = || HostError::Silent { host: self.host.clone(), seconds: patience.as_secs() };
-        if !state.wire.send(bytes, deadline) {
-            return Err(if Instant::now() < deadline { self.lost(&mut state) } else { silent() });
-        }
-        loop {
-            match await_one(&state.wire, deadline, &mut || true) {
-                Ok(Heard::Told(Told::Answer { to, answer }, body)) if to == number => {
-                    return match answer {
-                        Answer::Refused { problem } => Err(refused(problem)),
-                        answer => Ok((answer, body)),
-                    };
-                }
-                Ok(heard) => state.note(heard),
-                Err(Silence::Closed) => return Err(self.lost(&mut state)),
-                Err(Silence::Late | Silence::Unwanted) => return Err(silent()),
-            }
-        }
     }
 
     /// How its clock stands to ours.
@@ -248,69 +140,6 @@ impl Session {
         Ok(offset(&round_trips).unwrap_or_default())
     }
 
-    /// Brings a folder to the host: what is missing there of its contents travels. Returns where it is.
-    ///
-    /// # Errors
-    /// As [`Self::ask`], and when a file can no longer be read.
-    pub fn bring(&self, name: &str, packed: &Packed) -> Result<PathBuf, HostError> {
-        let contents = packed.contents.keys().cloned().collect();
-        let Answer::Missing { contents } = self.ask(Request::Missing { contents })? else {
-            return Err(self.refused("it does not say what is missing"));
-        };
-        for sha256 in contents {
-            if let Some(path) = packed.contents.get(&sha256) {
-                self.bring_content(&sha256, path)?;
-            }
-        }
-        let request = Request::Folder { name: name.to_owned(), files: packed.files.clone() };
-        match self.ask(request)? {
-            Answer::Folder { path } => Ok(path),
-            other => Err(self.unexpected(&other)),
-        }
-    }
-
-    fn bring_content(&self, sha256: &str, path: &Path) -> Result<(), HostError> {
-        let unreadable =
-            |error: std::io::Error| self.refused(&format!("cannot read {}: {error}", path.display()));
-        let mut file = File::open(path).map_err(unreadable)?;
-        loop {
-            let mut part = Vec::new();
-            let read = file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part).map_err(unreadable)?;
-            let is_last = read < MAX_BODY;
-            let request = Request::Content { sha256: sha256.to_owned(), is_last };
-            self.ask_with(request, part, PATIENCE)?;
-            if is_last {
-                return Ok(());
-            }
-        }
-    }
-
-    /// A number for a job that nobody has had.
-    pub fn new_job(&self) -> u64 {
-        let mut state = self.state();
-        state.jobs += 1;
-        state.jobs
-    }
-
-    /// How a job has ended, if it has; waits for that at most `timeout`.
-    ///
-    /// # Errors
-    /// [`HostError::Lost`].
-    pub fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError> {
-        let deadline = Instant::now() + timeout;
-        let mut state = self.state();
-        loop {
-            if let Some(ended) = state.ended.get(&job) {
-                return Ok(Some(ended.clone()));
-            }
-            match await_one(&state.wire, deadline, &mut || true) {
-                Ok(heard) => state.note(heard),
-                Err(Silence::Closed) => return Err(self.lost(&mut state)),
-                Err(Silence::Late | Silence::Unwanted) => return Ok(None),
-            }
-        }
-    }
-
     /// Has `listener` hear what a job says that is about to start and to be spoken to.
     pub(super) fn hear(&self, job: u64, listener: Listener) {
         self.state().wire.listeners.add(job, listener);
@@ -327,21 +156,12 @@ impl Session {
         for part in words.chunks(MAX_BODY) {
             state.number += 1;
             let asked = Asked { number: state.number, request: Request::Say { job } };
-            let bytes = frame(&asked, part.to_vec()).map_err(|error| self.refused(&error.to_string()))?;
+            let bytes = frame(&asked, part.to_vec()).map_err(|error| self.refused(error.to_string()))?;
             if !state.wire.send(bytes, deadline) && Instant::now() >= deadline {
                 return Err(HostError::Silent { host: self.host.clone(), seconds: SAYING.as_secs() });
             }
         }
         Ok(())
-    }
-
-    /// Ends the agent and all that it started, and waits until nothing is left there.
-    ///
-    /// # Errors
-    /// [`HostError::Left`] when that is not known.
-    pub fn end(&self) -> Result<(), HostError> {
-        let mut state = self.state();
-        state.end().map_err(|()| HostError::Left { host: self.host.clone() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -352,14 +172,68 @@ impl Session {
         state.is_over = true;
         HostError::Lost { host: self.host.clone(), said: state.wire.complaint() }
     }
+}
 
-    fn refused(&self, problem: &str) -> HostError {
-        HostError::Refused { host: self.host.clone(), problem: problem.to_owned() }
+impl Agent for Session {
+    fn name(&self) -> &str {
+        &self.host
     }
 
-    /// An answer to another question than was asked: a fault of ours.
-    pub(crate) fn unexpected(&self, answer: &Answer) -> HostError {
-        self.refused(&format!("its agent answers another question: {answer:?}"))
+    fn ask_with(
+        &self,
+        request: Request,
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> Result<(Answer, Vec<u8>), HostError> {
+        let mut state = self.state();
+        state.number += 1;
+        let number = state.number;
+        let bytes =
+            frame(&Asked { number, request }, body).map_err(|error| self.refused(error.to_string()))?;
+        let deadline = Instant::now() + patience;
+        let silent = || HostError::Silent { host: self.host.clone(), seconds: patience.as_secs() };
+        if !state.wire.send(bytes, deadline) {
+            return Err(if Instant::now() < deadline { self.lost(&mut state) } else { silent() });
+        }
+        loop {
+            match await_one(&state.wire, deadline, &mut || true) {
+                Ok(Heard::Told(Told::Answer { to, answer }, body)) if to == number => {
+                    return match answer {
+                        Answer::Refused { problem } => Err(self.refused(problem)),
+                        answer => Ok((answer, body)),
+                    };
+                }
+                Ok(heard) => state.note(heard),
+                Err(Silence::Closed) => return Err(self.lost(&mut state)),
+                Err(Silence::Late | Silence::Unwanted) => return Err(silent()),
+            }
+        }
+    }
+
+    fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError> {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.state();
+        loop {
+            if let Some(ended) = state.ended.get(&job) {
+                return Ok(Some(ended.clone()));
+            }
+            match await_one(&state.wire, deadline, &mut || true) {
+                Ok(heard) => state.note(heard),
+                Err(Silence::Closed) => return Err(self.lost(&mut state)),
+                Err(Silence::Late | Silence::Unwanted) => return Ok(None),
+            }
+        }
+    }
+
+    fn new_job(&self) -> u64 {
+        let mut state = self.state();
+        state.jobs += 1;
+        state.jobs
+    }
+
+    fn end(&self) -> Result<(), HostError> {
+        let mut state = self.state();
+        state.end().map_err(|()| HostError::Left { host: self.host.clone() })
     }
 }
 

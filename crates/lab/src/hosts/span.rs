@@ -1,75 +1,165 @@
-//! A span of a job on its own host: what the job used, and what the machine did beside it, between two questions.
+//! A span of jobs on their own host: what each of them used, and what the machine did beside them, between two questions.
 
-use assay_host::accounting::interrupts_are_apart;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use assay_host::census::Census;
+use assay_host::cgroup::{Throttling, throttling};
 use assay_host::cpuset::CpuSet;
 use assay_host::sampler::Sampler;
-use assay_host::snapshot::Gone;
 use assay_host::system::SystemSample;
-use assay_model::usage::Usage;
 
-use super::message::{Detail, Observed};
+use super::message::{ClockUse, Detail, HostUse, JobUse, ThreadUse};
 
-/// Everything when the span began.
+/// How long a census is looked at again before a new one is taken: looking again at some is cheaper and misses what it does not expect.
+const CENSUS_AGE: Duration = Duration::from_secs(5);
+
+/// The processes from which all others of a job descend; none where they cannot be seen.
+pub(super) type Roots = Vec<u32>;
+
+/// The spans that have begun: of the same jobs one in each detail, because turns lie within a span that holds all of them.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    begun: BTreeMap<(Vec<u64>, Detail), Span>,
+    latest: Option<(Instant, Census)>,
+}
+
+impl Spans {
+    /// Begins a span of `jobs`, of which these are the processes; what others use of `cpus` is looked at as well, where these are given.
+    pub(super) fn begin(&mut self, jobs: &[u64], roots: &[Roots], detail: Detail, cpus: Option<CpuSet>) {
+        let census = (detail == Detail::ByClock || cpus.is_some()).then(|| self.census(roots, detail));
+        self.begun.insert((jobs.to_vec(), detail), Span::begin(roots, detail, census, cpus));
+    }
+
+    /// What happened since the latest span of `jobs` in that detail began; `None` where none has.
+    pub(super) fn end(
+        &mut self,
+        jobs: &[u64],
+        roots: &[Roots],
+        detail: Detail,
+        with_memory: bool,
+    ) -> Option<HostUse> {
+        let span = self.begun.get(&(jobs.to_vec(), detail))?;
+        let (used, census) = span.end(roots, with_memory);
+        self.latest = self.latest.take().zip(census).map(|((taken, _), census)| (taken, census));
+        Some(used)
+    }
+
+    /// Forgets what has to do with a job that ends.
+    pub(super) fn forget(&mut self, job: u64) {
+        self.begun.retain(|(jobs, _), _| !jobs.contains(&job));
+    }
+
+    /// All processes now. By clock, those that are known from a census of shortly before are not examined again.
+    fn census(&mut self, roots: &[Roots], detail: Detail) -> Census {
+        let known = self.latest.take().filter(|(taken, _)| taken.elapsed() < CENSUS_AGE);
+        let (taken, census) = match known {
+            Some((taken, known)) if detail == Detail::ByClock => (taken, known.again(&roots.concat())),
+            _ => (Instant::now(), Census::take()),
+        };
+        self.latest = Some((taken, census.clone()));
+        census
+    }
+}
+
+/// Everything when a span began.
 #[derive(Debug)]
-pub(super) struct Span {
-    /// The job's threads, where they are read.
-    sampler: Option<Sampler>,
-    /// All processes by their clocks.
-    census: Census,
+struct Span {
+    detail: Detail,
+    /// The threads of each job, where they are read and can be.
+    samplers: Vec<Option<Sampler>>,
+    /// All processes by their clocks, where these are read.
+    census: Option<Census>,
+    /// The CPUs of which the use of others is looked at.
+    cpus: Option<CpuSet>,
+    quota: Option<Throttling>,
     system: SystemSample,
 }
 
 impl Span {
-    /// Begins a span of the job whose first process is `pid`. By clock, processes that are known from the span `before` are not examined
-    /// again.
-    pub(super) fn begin(pid: u32, detail: Detail, before: Option<&Self>) -> Result<Self, Gone> {
-        let sampler = match detail {
-            Detail::ByThread => Some(Sampler::start(pid)?),
-            Detail::ByClock => None,
+    fn begin(roots: &[Roots], detail: Detail, census: Option<Census>, cpus: Option<CpuSet>) -> Self {
+        let quota = first(roots).and_then(throttling);
+        let sampler = |roots: &Roots| {
+            let is_read = detail == Detail::ByThread && !roots.is_empty();
+            is_read.then(|| Sampler::start_all(roots).ok()).flatten()
         };
-        let census = match before.filter(|before| before.sampler.is_none()) {
-            Some(before) if sampler.is_none() => before.census.again(&[pid]),
-            _ => Census::take(),
-        };
+        // The server's, which come first, as late as can be, so that little else is in them.
+        let mut samplers: Vec<Option<Sampler>> = roots.iter().rev().map(sampler).collect();
+        samplers.reverse();
         // The machine's span lies within that of the threads, which take long to read.
-        Ok(Self { sampler, census, system: SystemSample::take_beside(pid) })
+        Self { detail, samplers, census, cpus, quota, system: look(roots) }
     }
 
-    /// What the job has used since then, if its threads are read, with its memory if that is asked for; and what the machine did, of
-    /// whose CPUs the job has `cpus`.
-    pub(super) fn end(
-        &self,
-        pid: u32,
-        cpus: &CpuSet,
-        with_memory: bool,
-    ) -> Result<(Option<Usage>, Observed), Gone> {
-        let delta = SystemSample::take_beside(pid).since(&self.system);
-        let later = if self.sampler.is_some() { Census::take() } else { self.census.again(&[pid]) };
-        let window = self.sampler.as_ref().map(Sampler::finish).transpose()?;
-        let window = window.map(|window| if with_memory { window.with_memory() } else { window });
-        let spent = self.census.spent(&later, &[pid]);
-        let spent_ns = spent.and_then(|spent| spent.cpu_ns);
-        let used = spent_ns.map(|user_ns| Usage { user_ns, ..Usage::default() });
-        let others = self.census.others(&later, cpus, &[pid]);
-        let machine = delta.machine(cpus, &CpuSet::new(), used.as_ref(), interrupts_are_apart(), others);
-        let wall_ns = spent.map_or(delta.wall_ns, |spent| spent.wall.into());
-        Ok((window.map(|window| window.usage), Observed { wall_ns, spent_ns, machine }))
+    /// What has happened since then, with the census of now if there was one.
+    fn end(&self, roots: &[Roots], with_memory: bool) -> (HostUse, Option<Census>) {
+        let system = look(roots).since(&self.system);
+        let later = self.census.as_ref().map(|census| match self.detail {
+            Detail::ByThread => Census::take(),
+            Detail::ByClock => census.again(&roots.concat()),
+        });
+        let server: &[u32] = roots.first().map_or(&[], Vec::as_slice);
+        let others = || self.census.as_ref()?.others(later.as_ref()?, self.cpus.as_ref()?, server);
+        let job = |(place, roots): (usize, &Roots)| match self.detail {
+            Detail::ByThread => self.by_thread(place, with_memory && place == 0),
+            Detail::ByClock => self.by_clock(later.as_ref()?, roots),
+        };
+        let used = HostUse {
+            jobs: roots.iter().enumerate().map(job).collect(),
+            others_ns: others(),
+            throttled: first(roots).and_then(throttling).map(|quota| quota.since(self.quota)),
+            system,
+        };
+        (used, later)
     }
+
+    fn by_thread(&self, place: usize, with_memory: bool) -> Option<JobUse> {
+        let window = self.samplers.get(place)?.as_ref()?.finish().ok()?;
+        let window = if with_memory { window.with_memory() } else { window };
+        let seen_on = window.seen_on().to_string();
+        Some(JobUse::ByThread(Box::new(ThreadUse { usage: window.usage, seen_on })))
+    }
+
+    fn by_clock(&self, later: &Census, roots: &Roots) -> Option<JobUse> {
+        let before = self.census.as_ref()?;
+        let used = before.used(later, roots).filter(|_| !roots.is_empty())?;
+        let is_steady = before.spent(later, roots).is_some_and(|spent| spent.cpu_ns.is_some());
+        Some(JobUse::ByClock(ClockUse {
+            wall_ns: used.wall.into(),
+            cpu_ns: used.cpu_ns,
+            busiest_ns: used.busiest_ns,
+            is_steady,
+        }))
+    }
+}
+
+/// The first process of the first job.
+fn first(roots: &[Roots]) -> Option<u32> {
+    roots.first()?.first().copied()
+}
+
+/// TCP counts by network namespace: that of the first job, which is not ours on a link.
+fn look(roots: &[Roots]) -> SystemSample {
+    first(roots).map_or_else(SystemSample::take, SystemSample::take_beside)
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command};
-    use std::time::Duration;
 
     use assay_host::cpuset::allowed;
     use assay_model::units::Nanos;
+    use assay_model::usage::Usage;
 
     use super::*;
 
     /// A child that uses a CPU until the test ends.
     struct Busy(Child);
+
+    impl Busy {
+        fn start() -> Self {
+            Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh"))
+        }
+    }
 
     impl Drop for Busy {
         fn drop(&mut self) {
@@ -78,29 +168,56 @@ mod tests {
         }
     }
 
+    fn threads(used: &HostUse, place: usize) -> &Usage {
+        match &used.jobs[place] {
+            Some(JobUse::ByThread(threads)) => &threads.usage,
+            other => panic!("no threads were read: {other:?}"),
+        }
+    }
+
+    fn clocks(used: &HostUse, place: usize) -> ClockUse {
+        match used.jobs[place] {
+            Some(JobUse::ByClock(clocks)) => clocks,
+            ref other => panic!("no clocks were read: {other:?}"),
+        }
+    }
+
     #[test]
-    fn a_turn_by_clocks_lies_within_a_span_by_threads() {
-        let busy = Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh"));
-        let pid = busy.0.id();
-        let all = Span::begin(pid, Detail::ByThread, None).expect("alive");
-        let mut turns = Vec::new();
-        let mut before: Option<Span> = None;
-        for _ in 0..2 {
-            let turn = Span::begin(pid, Detail::ByClock, before.as_ref()).expect("alive");
+    fn turns_by_clocks_lie_within_a_span_by_threads() {
+        let (busy, beside) = (Busy::start(), Busy::start());
+        let (jobs, roots) = ([1, 2], [vec![busy.0.id()], vec![beside.0.id()]]);
+        let mut spans = Spans::default();
+        let end = |spans: &mut Spans, detail| spans.end(&jobs, &roots, detail, true).expect("it has begun");
+        spans.begin(&jobs, &roots, Detail::ByThread, None);
+        let turns = [(); 2].map(|()| {
+            spans.begin(&jobs, &roots, Detail::ByClock, Some(allowed()));
             std::thread::sleep(Duration::from_millis(100));
-            turns.push(turn.end(pid, &allowed(), true).expect("alive"));
-            before = Some(turn);
+            end(&mut spans, Detail::ByClock)
+        });
+        let all = end(&mut spans, Detail::ByThread);
+        for place in [0, 1] {
+            let spent = turns.each_ref().map(|turn| clocks(turn, place));
+            assert!(spent.iter().all(|of| of.cpu_ns > Nanos::ZERO && of.is_steady), "{spent:?}");
+            assert!(spent[0].cpu_ns + spent[1].cpu_ns <= threads(&all, place).cpu_ns(), "{all:?}");
+            assert!(spent[0].wall_ns + spent[1].wall_ns <= threads(&all, place).wall_ns, "{all:?}");
         }
-        let (usage, machine) = all.end(pid, &allowed(), true).expect("alive");
-        let usage = usage.expect("threads are read");
-        assert!(usage.cpu_ns() > Nanos::ZERO && usage.pss_bytes > Some(0), "{usage:?}");
-        for (of_turn, turn) in &turns {
-            assert!(of_turn.is_none() && turn.spent_ns > Some(Nanos::ZERO), "{turn:?}");
-        }
-        assert!(turns[0].1.wall_ns + turns[1].1.wall_ns <= machine.wall_ns, "{machine:?}");
-        let without = all.end(pid, &allowed(), false).expect("alive").0.expect("threads are read");
-        assert_eq!(without.pss_bytes, None);
+        assert!(threads(&all, 0).pss_bytes > Some(0), "{all:?}");
+        assert_eq!(threads(&all, 1).pss_bytes, None, "the memory is the server's");
         drop(busy);
-        assert!(all.end(pid, &allowed(), false).is_err(), "it has ended");
+        let after = end(&mut spans, Detail::ByThread);
+        assert!(after.jobs[0].is_none() && after.jobs[1].is_some(), "one has ended: {after:?}");
+        spans.forget(2);
+        assert_eq!(spans.end(&jobs, &roots, Detail::ByThread, false), None);
+    }
+
+    #[test]
+    fn a_machine_is_looked_at_without_any_job() {
+        let mut spans = Spans::default();
+        assert_eq!(spans.end(&[], &[], Detail::ByClock, false), None);
+        spans.begin(&[], &[], Detail::ByClock, Some(allowed()));
+        let used = spans.end(&[], &[], Detail::ByClock, false).expect("it has begun");
+        assert!(used.jobs.is_empty() && !used.system.cpus.is_empty(), "{used:?}");
+        let text = serde_json::to_string(&used).expect("JSON");
+        assert_eq!(serde_json::from_str::<HostUse>(&text).expect("itself"), used);
     }
 }

@@ -6,8 +6,10 @@ use std::thread;
 use assay_model::cpuset::CpuSet;
 use assay_model::lab::{HostFound, HostReport, HostRole, LAB_SCHEMA, Lab, LabHost, LabReport};
 
+use super::asking::Agent as _;
+use super::error::HostError;
 use super::message::{Answer, Request};
-use super::session::{HostError, OwnProgram, Session};
+use super::session::{OwnProgram, Session};
 
 /// Looks at all hosts at the same time.
 pub fn survey(lab: &Lab, own: &OwnProgram) -> LabReport {

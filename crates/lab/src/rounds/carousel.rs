@@ -5,10 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use assay_host::census::{Census, Spent};
+use assay_host::census::Spent;
 use assay_host::gauge::{Gauge, Gauging};
-use assay_host::sampler::Sampler;
-use assay_host::window::Window;
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Turn};
 use assay_model::units::Nanos;
@@ -22,9 +20,9 @@ use super::straight::Tally;
 use super::telling::Telling;
 use super::turn_length::{Bounds, TurnLength};
 use super::watch::{Seen, Watch};
-use crate::contender::Sampling;
-use crate::database::Observed;
 use crate::generator::Generator;
+use crate::hosts::host::{HostSpan, JobHandle};
+use crate::hosts::message::{Detail, ThreadUse};
 use crate::log;
 use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
@@ -73,9 +71,9 @@ struct Participant<'l, 'a> {
     turns: Vec<Turn>,
     seen: Option<Seen>,
     /// From just before the first rotation, to know what it used while others had their turns.
-    sampler: Option<Sampling>,
+    span: Option<HostSpan>,
     /// What that showed in the end.
-    whole: Option<Window>,
+    whole: Option<ThreadUse>,
     /// The requests that a proxy's upstream had counted before the generator began.
     tally: Tally,
 }
@@ -91,7 +89,7 @@ impl Rotations<'_> {
     ) -> Halts {
         let mut failures = Vec::new();
         let mut participants = Vec::new();
-        let database = self.database_pid(server_runs);
+        let database = self.database_of(server_runs);
         for (place, ongoing) in
             server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
         {
@@ -104,12 +102,12 @@ impl Rotations<'_> {
         self.connect(&mut participants, &mut failures);
         self.lead_in(&mut participants, &mut failures);
         participants.iter_mut().for_each(|(_, participant)| self.fit(participant));
-        participants
-            .iter_mut()
-            .for_each(|(_, participant)| participant.sampler = participant.ongoing.server.watch());
-        let database = database.and_then(|pid| Sampler::start(pid).ok());
+        for (_, participant) in &mut participants {
+            participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
+        }
+        let database = database.and_then(|job| job.begin(Detail::ByThread));
         self.rotate(&mut participants, &mut failures, telling);
-        let database = database.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let database = database.and_then(|span| Some(span.finish_soon()?.first_by_thread()?.usage));
         self.stop_watching(&mut participants);
         for (place, participant) in participants {
             failures.extend(
@@ -119,14 +117,11 @@ impl Rotations<'_> {
         failures
     }
 
-    /// The database of those who take part, if it runs here: it is then looked at closely for the turns of all.
-    fn database_pid(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<u32> {
+    /// The database of those who take part, if it can be seen: it is then looked at closely for the turns of all.
+    fn database_of(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<JobHandle> {
         let (_, first) =
             server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))?;
-        match first.server_run.database_of(self.cell)?.seen {
-            Observed::Here(pid) => Some(pid),
-            Observed::There(_) | Observed::Nowhere => None,
-        }
+        first.server_run.database_of(self.cell)?.seen.clone()
     }
 
     fn join<'l, 'a>(
@@ -151,7 +146,7 @@ impl Rotations<'_> {
             rotations: 0,
             turns: Vec::new(),
             seen: None,
-            sampler: None,
+            span: None,
             whole: None,
             tally,
         })
@@ -198,7 +193,7 @@ impl Rotations<'_> {
             {
                 return;
             }
-            let (began, census) = (self.stop.time(), Census::take());
+            let began = self.stop.time();
             let mut failed = Vec::new();
             let order = rotation(self.seed, self.round, self.number, number, participants.len());
             for (place, index) in (0..).zip(order) {
@@ -208,9 +203,7 @@ impl Rotations<'_> {
                 {
                     continue;
                 }
-                if let Err(failure) =
-                    self.turn_until_it_counts(participant, &census, (number, place), telling)
-                {
+                if let Err(failure) = self.turn_until_it_counts(participant, (number, place), telling) {
                     failed.push((index, failure));
                 }
             }
@@ -226,7 +219,6 @@ impl Rotations<'_> {
     fn turn_until_it_counts(
         &self,
         participant: &mut Participant<'_, '_>,
-        census: &Census,
         at: (u32, u32),
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
@@ -235,7 +227,7 @@ impl Rotations<'_> {
             telling.pause(self.stop);
             let contender = &participant.ongoing.run.contender;
             telling.notice(&Event::Measuring { contender, cell: self.cell });
-            self.turn(participant, census, at)?;
+            self.turn(participant, at)?;
             self.tell(participant, telling);
             if self.stop.soon() || !participant.turns.last().is_some_and(Turn::is_void) {
                 break;
@@ -244,15 +236,10 @@ impl Rotations<'_> {
         Ok(())
     }
 
-    fn turn(
-        &self,
-        participant: &mut Participant<'_, '_>,
-        census: &Census,
-        (rotation, place): (u32, u32),
-    ) -> Result<(), Halt> {
+    fn turn(&self, participant: &mut Participant<'_, '_>, (rotation, place): (u32, u32)) -> Result<(), Halt> {
         let Participant { ongoing, generator, length, .. } = participant;
         let Age { offset_ns, loaded_ns } = ongoing.age();
-        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell, census);
+        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell);
         let gauging = ongoing.server_run.gauge.map(Gauge::start);
         let load = wanted(&mut ongoing.server, self.stop, |wanted| {
             generator.window(length.settle, length.window, wanted)
@@ -284,7 +271,8 @@ impl Rotations<'_> {
     /// the servers.
     fn stop_watching(&self, participants: &mut [(usize, Participant<'_, '_>)]) {
         for (_, participant) in participants.iter_mut() {
-            participant.whole = participant.sampler.take().and_then(|sampler| sampler.finish());
+            let span = participant.span.take();
+            participant.whole = span.and_then(|span| span.finish()?.first_by_thread());
         }
         participants.iter_mut().for_each(|(_, participant)| participant.generator.begin_to_finish());
     }

@@ -20,6 +20,7 @@ use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use super::turn_length::{Bounds, TurnLength};
 use crate::generator::Generator;
+use crate::hosts::message::Detail;
 use crate::schedule::{MAX_ROTATIONS, duet_order};
 use crate::stop::Stop;
 
@@ -185,13 +186,14 @@ impl Duets<'_> {
             length: participants[0].length.or_longer(participants[pairing.partner].length),
             stop: self.stop,
         };
-        let samplers = seats.map(|(index, _)| participants[index].ongoing.server.watch());
+        let spans =
+            seats.map(|(index, _)| participants[index].ongoing.server.seen()?.begin(Detail::ByThread));
         let begun = seats.map(|(index, side)| participants[index].begin(side, span));
         // Both are waited for, even if the first failed: an answer that is left alone would be the next window's.
         let told = std::iter::zip(seats, begun)
             .map(|((index, side), begun)| begun.and_then(|()| participants[index].end(side, span)))
             .collect::<Vec<_>>();
-        let cpu = samplers.map(|sampler| Some(sampler?.finish()?.usage.cpu_ns()));
+        let cpu = spans.map(|span| Some(span?.finish_soon()?.first_by_thread()?.usage.cpu_ns()));
         let mut failures = Vec::new();
         let mut turns = Vec::new();
         for (((index, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {

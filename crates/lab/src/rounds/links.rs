@@ -2,9 +2,11 @@
 //! (docs/method/fleet.md#the-network-between-hosts).
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::hosts::{Carried, CarriedToServer, HostLink};
 use assay_model::lab::LabHost;
@@ -19,8 +21,10 @@ use super::event::Event;
 use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::{Hosts, LoadOrder, write_workload};
+use crate::hosts::error::HostError;
+use crate::hosts::host::{Host, Job, Surroundings};
 use crate::hosts::message::Detail;
-use crate::hosts::remote_host::{Job, RemoteHost, Surroundings};
+use crate::inherited::Inherited;
 use crate::log;
 use crate::supervisor::SupervisorOptions;
 
@@ -49,16 +53,17 @@ impl Runner<'_> {
         self.telling.notice(&Event::ProbingNetwork);
         let to_servers = self.server_hosts.iter().flat_map(|host| {
             let is_turned = self.server_hosts.len() > 1;
-            named(self.links_between(&host.remote, &host.generators), is_turned.then(|| host.remote.name()))
+            named(self.links_between(&host.host, &host.generators), is_turned.then(|| host.host.name()))
         });
-        let to_database = database.iter().flat_map(|remote| {
+        let to_database = database.iter().flat_map(|host_of_database| {
             let hosts = &self.plan.server_hosts;
             let each: Vec<&[LabHost]> = match hosts.as_slice() {
                 [] => vec![&[]],
                 _ => hosts.iter().map(std::slice::from_ref).collect(),
             };
-            let links = each.into_iter().flat_map(|host| self.links_between(remote, host)).collect();
-            named(links, Some(remote.name()))
+            let links =
+                each.into_iter().flat_map(|host| self.links_between(host_of_database, host)).collect();
+            named(links, Some(host_of_database.name()))
         });
         self.record.host_links = to_servers.chain(to_database).collect();
         self.record.host_links.iter().for_each(log::host_link);
@@ -66,9 +71,9 @@ impl Runner<'_> {
     }
 
     /// What the network carries from a host to others, each by itself and all at once.
-    fn links_between(&self, remote: &RemoteHost, generators: &[LabHost]) -> Vec<HostLink> {
+    fn links_between(&self, host: &Host, generators: &[LabHost]) -> Vec<HostLink> {
         let log = self.folder.log("network", "server");
-        let links = Reference::start(remote, &log)
+        let links = Reference::start(host, &self.link, &log)
             .and_then(|server| Look { runner: self, generators, server }.links());
         links.unwrap_or_else(|problem| {
             let hosts = generators.iter().map(|host| host.name.clone()).collect();
@@ -91,19 +96,20 @@ struct Reference {
 }
 
 impl Reference {
-    fn start(remote: &RemoteHost, log: &Path) -> Result<Self, String> {
-        let port = remote.free_port(None).map_err(|error| error.to_string())?;
-        let (address, cpus) = (remote.address().to_string(), remote.cpus());
-        let numbers = [("--address", address), ("--port", port.to_string()), ("--cpus", cpus.to_string())];
-        let mut command = vec![OsString::from(&remote.tools().assay), "serve".into()];
+    fn start(host: &Host, link: &Link, log: &Path) -> Result<Self, String> {
+        let told = |error: HostError| error.to_string();
+        let port = host.free_port(link, None).map_err(told)?;
+        let (address, cpus) = (host.address(link), host.cpus().cloned().unwrap_or_default());
+        let numbers =
+            [("--address", address.to_string()), ("--port", port.to_string()), ("--cpus", cpus.to_string())];
+        let mut command = vec![OsString::from(&host.tools().assay), "serve".into()];
         command.extend(numbers.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
-        let folder = remote.path("");
-        let job = remote.new_job();
+        let (folder, job) = (host.folder(), host.new_job(log));
         let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = Some(cpus.clone());
-        let (inherited, variables) = (Some(Vec::new()), Vec::new());
-        let around = Surroundings { folder: &folder, inherited, is_building: false, variables, log };
-        let mut job = remote.start(&job, &options, around).map_err(|error| error.to_string())?;
+        let inherited = &Inherited::LEAST;
+        let around = Surroundings { folder: &folder, inherited, is_building: false, variables: Vec::new() };
+        let mut job = host.start(job, &options, around).map_err(told)?;
         let deadline = Instant::now() + READY;
         while !job.addresses().iter().any(|address| address.port() == port) {
             if let Some(ended) = job.wait(TICK) {
@@ -113,7 +119,7 @@ impl Reference {
                 return Err(format!("the reference server did not listen within {} s", READY.as_secs()));
             }
         }
-        let url = format!("http://{}", std::net::SocketAddr::new(remote.address(), port));
+        let url = format!("http://{}", SocketAddr::new(address, port));
         Ok(Self { job, url, cpus: cpus.len().max(1) })
     }
 
@@ -218,7 +224,7 @@ impl Look<'_, '_> {
         let span = self.server.job.handle().begin(Detail::ByThread);
         let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
         let report = self.load(hosts, request, connections)?;
-        let used = span.and_then(|span| span.finish_soon()?.usage).map(|usage| usage.cpu_ns());
+        let used = span.and_then(|span| Some(span.finish_soon()?.first_by_thread()?.usage.cpu_ns()));
         let server = self.server.busy_share(used, &report);
         let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
         Ok((report.window_ns.rate_of(report.window.ok), busiest >= SERVER_SATURATED))

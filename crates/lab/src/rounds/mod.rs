@@ -19,7 +19,6 @@ mod pacing;
 mod preparing;
 mod profiler;
 mod profiling;
-mod remote_use;
 mod round;
 mod server_hosts;
 mod server_run;
@@ -65,6 +64,7 @@ use crate::error::LabError;
 use crate::generator::write_workload;
 use crate::groups::Holding;
 use crate::hosts::generator::{HostGenerator, open_all};
+use crate::hosts::host::Host;
 use crate::hosts::session::OwnProgram;
 use crate::log;
 use crate::network::{self, ProvisionedSetting};
@@ -103,6 +103,8 @@ struct Runner<'a> {
     /// What secures the connections, where they are to be.
     tls: Option<RunTls>,
     settings: Vec<ProvisionedSetting>,
+    /// This host, on which servers live where there is no other for them.
+    here: Host,
     /// The other hosts on which servers live, in turns; none for this one.
     server_hosts: Vec<ServerHost>,
     /// The place among them of the one whose turn it is.
@@ -187,6 +189,7 @@ impl<'a> Runner<'a> {
             work,
             tls,
             settings,
+            here: Host::here(&plan.tools),
             server_hosts,
             serving: 0,
             link,
@@ -336,6 +339,11 @@ impl<'a> Runner<'a> {
     /// Whether the turns of a number of rounds that is fixed before are as many as the budget allows.
     fn fills_the_budget(&self) -> bool {
         self.plan.fills_the_budget()
+    }
+
+    /// The host on which servers live now.
+    fn home(&self) -> &Host {
+        self.server_host().map_or(&self.here, |host| &host.host)
     }
 
     /// The other host on which servers live now, if they do.

@@ -16,7 +16,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::Host;
 use crate::log;
 use crate::network::ProvisionedSetting;
 use crate::running;
@@ -37,7 +37,7 @@ impl Runner<'_> {
             guests: self.plan.subjects.iter().any(Subject::is_contained),
             stop: self.stop,
         };
-        match database::supply(source, &order) {
+        match database::supply(source, &order, &self.here) {
             Ok(supplied) => {
                 log::database(&supplied.facts);
                 self.record.database = Some(supplied.facts.clone());
@@ -63,7 +63,7 @@ impl Runner<'_> {
     /// Ends the agents of the servers' hosts, and says where anything may be left.
     pub(super) fn end_server_hosts(&mut self) {
         for host in std::mem::take(&mut self.server_hosts) {
-            if let Err(error) = host.remote.end() {
+            if let Err(error) = host.host.end() {
                 self.telling.notice(&Event::HostLeft { problem: &error.to_string() });
             }
         }
@@ -121,9 +121,9 @@ impl Runner<'_> {
             }
         };
         let versions = match self.server_hosts.as_slice() {
-            [] => self.prepare_at(contender, process, None)?,
-            [only] => self.prepare_at(contender, process, Some(&only.remote))?,
-            [first, others @ ..] => self.prepare_on_each(contender, process, &first.remote, others)?,
+            [] => self.prepare_at(contender, process, &self.here)?,
+            [only] => self.prepare_at(contender, process, &only.host)?,
+            [first, others @ ..] => self.prepare_on_each(contender, process, &first.host, others)?,
         };
         self.record.contenders[index].versions = versions;
         Ok(())
@@ -134,19 +134,18 @@ impl Runner<'_> {
         &self,
         contender: &str,
         process: &Process,
-        first: &RemoteHost,
+        first: &Host,
         others: &[ServerHost],
     ) -> Result<BTreeMap<String, String>, NotRun> {
-        let prepare = |remote: &RemoteHost| {
-            let prepared = self.prepare_at(contender, process, Some(remote));
-            prepared
-                .map_err(|told| NotRun { reason: format!("on {}: {}", remote.name(), told.reason), ..told })
+        let prepare = |host: &Host| {
+            let prepared = self.prepare_at(contender, process, host);
+            prepared.map_err(|told| NotRun { reason: format!("on {}: {}", host.name(), told.reason), ..told })
         };
         let versions = prepare(first)?;
-        for ServerHost { remote, .. } in others {
-            let own = prepare(remote)?;
+        for ServerHost { host, .. } in others {
+            let own = prepare(host)?;
             if own != versions {
-                return Err(of_other_versions([first.name(), remote.name()], [&versions, &own]));
+                return Err(of_other_versions([first.name(), host.name()], [&versions, &own]));
             }
         }
         Ok(versions)
@@ -157,15 +156,15 @@ impl Runner<'_> {
         &self,
         contender: &str,
         process: &Process,
-        remote: Option<&RemoteHost>,
+        host: &Host,
     ) -> Result<BTreeMap<String, String>, NotRun> {
-        let preparation =
-            Preparation { tools: &self.plan.tools, remote, process, work: &self.work, stop: self.stop };
+        let preparation = Preparation { host, process, work: &self.work, stop: self.stop };
         self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
         if let Some(build) = &process.build {
             self.telling.notice(&Event::Building { contender });
-            let what = remote.map_or_else(|| "build".to_owned(), |host| format!("build-{}", host.name()));
+            let is_here = !host.is_remote();
+            let what = if is_here { "build".to_owned() } else { format!("build-{}", host.name()) };
             preparation.build(build, &self.folder.log(contender, what))?;
         }
         // After the build, because some versions are those of what it fetched.
@@ -207,7 +206,7 @@ impl Runner<'_> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
-            remote: self.server_host().map(|host| &host.remote),
+            host: self.home(),
             link: &self.link,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,

@@ -8,16 +8,16 @@ use assay_model::load::{Arrival, LoadReport, LoadTurn};
 use assay_model::profile::{Profile, Refused, Sampled, Traced};
 use assay_model::record::Run;
 use assay_model::units::Nanos;
-use assay_profile::Target;
 use assay_verdict::Times;
 use assay_verdict::rates::rate_for;
 
 use super::event::Event;
 use super::halt::Halt;
-use super::profiler::Profiler;
+use super::profiler;
 use super::server_run::{OngoingRun, ServerRun, wanted};
 use super::telling::Telling;
 use crate::generator::Generator;
+use crate::hosts::host::JobHandle;
 use crate::log;
 use crate::schedule::{Lives, PROFILE_SETTLE_S, Slices, predicted_profile, profiled};
 
@@ -27,26 +27,15 @@ impl OngoingRun<'_> {
         let is_control = self.server_run.entry.control_of.is_some();
         let ServerRun { plan, cells, lives, .. } = &self.server_run;
         let Some((slices, cells)) = profiled(&plan.experiment, cells, *lives) else { return Ok(()) };
-        let Some(profiler) = self.profiler().filter(|_| !is_control) else { return Ok(()) };
+        let Some(job) = self.server.seen().cloned().filter(|_| !is_control) else { return Ok(()) };
         for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
             if self.server_run.stop.soon() {
                 return Err(Halt::Stopped);
             }
-            self.profile_at(&cell, arrival, slices, &profiler, telling)?;
+            self.profile_at(&cell, arrival, slices, &job, telling)?;
         }
         Ok(())
-    }
-
-    /// What can profile the server's processes, if they can be seen.
-    fn profiler(&self) -> Option<Profiler> {
-        if let Some(job) = self.server.job() {
-            return Some(Profiler::There(job));
-        }
-        let roots = self.server.first_processes();
-        // A server that ran already is where it is, not where others are put.
-        let cpus = self.server.pid().map(|_| self.server_run.plan.isolation.server.clone());
-        (!roots.is_empty()).then_some(Profiler::Here(Target { roots, cpus }))
     }
 
     /// How requests arrive in a cell; `None` where its rate follows from what was not measured, or is still searched.
@@ -63,16 +52,16 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: Arrival,
         slices: Slices,
-        profiler: &Profiler,
+        job: &JobHandle,
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
         telling.pause(self.server_run.stop);
         let contender = &self.server_run.subject.identity.name;
         telling.notice(&Event::Profiling { contender, cell });
         let offset_ns = self.age().offset_ns;
-        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, profiler)?;
+        let (sampled, mut refused) = self.sampled(cell, &arrival, slices.sampled_s, job)?;
         let followed =
-            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, profiler)).transpose()?;
+            slices.traced_s.map(|length_s| self.traced(cell, &arrival, length_s, job)).transpose()?;
         let traced = followed.and_then(|traced| traced.map_err(|why| refused.push(why)).ok());
         let profile = Profile { cell: cell.clone(), arrival, offset_ns, sampled, traced, refused };
         log::profiled(&self.server_run.subject.identity.name, &profile);
@@ -85,10 +74,10 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        profiler: &Profiler,
+        job: &JobHandle,
     ) -> Result<(Sampled, Vec<Refused>), Halt> {
         let mut generator = self.settled(cell, arrival)?;
-        let sampling = profiler.sample();
+        let sampling = profiler::sample(job);
         let loaded = self.slice(&mut generator, length_s);
         // Ended also when the load failed, so that nothing goes on behind the run's back; and before connections are closed.
         let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |turn| turn.answered));
@@ -103,10 +92,10 @@ impl OngoingRun<'_> {
         cell: &Cell,
         arrival: &Arrival,
         length_s: f64,
-        profiler: &Profiler,
+        job: &JobHandle,
     ) -> Result<Result<Traced, Refused>, Halt> {
         let mut generator = self.settled(cell, arrival)?;
-        let tracing = match profiler.trace() {
+        let tracing = match profiler::trace(job) {
             Ok(tracing) => tracing,
             Err(refused) => return Ok(Err(refused)),
         };

@@ -322,7 +322,7 @@ impl Runner<'_> {
             setting: *setting,
             replica: part.replica,
             replicas: 1,
-            remote: self.server_host().map(|host| &host.remote),
+            host: self.home(),
             hosts: self.server_host().and_then(|host| host.load.as_ref()),
             link,
             queues: place.queues,

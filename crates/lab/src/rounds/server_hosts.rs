@@ -3,19 +3,20 @@
 
 use std::path::Path;
 
+use assay_host::cpuset::CpuSet;
 use assay_model::lab::{LabHost, PlacedHost};
 
 use super::Runner;
 use crate::error::LabError;
 use crate::generator::Hosts;
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::Host;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::stop::Stop;
 
 /// A host of servers, and those that load it.
 pub(super) struct ServerHost {
-    pub(super) remote: RemoteHost,
+    pub(super) host: Host,
     /// The hosts from which load comes while servers are there; none for this one.
     pub(super) generators: Vec<LabHost>,
     /// These, as the generator is told of them.
@@ -23,12 +24,12 @@ pub(super) struct ServerHost {
 }
 
 /// The agents of all hosts of servers, with what they are.
-pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(RemoteHost, PlacedHost)>, LabError> {
+pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Host, PlacedHost)>, LabError> {
     let mut wanted = || !stop.soon();
-    let mut open = |host| RemoteHost::open(host, &plan.tools, &plan.program.version, &mut wanted);
-    let opened: Vec<(RemoteHost, PlacedHost)> =
+    let mut open = |host| Host::open(host, &plan.tools, &plan.program.version, &mut wanted);
+    let opened: Vec<(Host, PlacedHost)> =
         plan.server_hosts.iter().map(&mut open).collect::<Result<_, _>>()?;
-    let cpus = |of: &(RemoteHost, PlacedHost)| of.0.cpus().len();
+    let cpus = |of: &(Host, PlacedHost)| of.0.cpus().map_or(0, CpuSet::len);
     let Some(first) = opened.first() else { return Ok(opened) };
     match opened.iter().find(|other| cpus(other) != cpus(first)) {
         None => Ok(opened),
@@ -45,15 +46,11 @@ pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(RemoteHost, Place
 }
 
 /// These hosts with those that load each, of which lab files are written into the folder `work`.
-pub(super) fn with_load(
-    plan: &RunPlan,
-    opened: Vec<RemoteHost>,
-    work: &Path,
-) -> Result<Vec<ServerHost>, LabError> {
-    let with_load = |remote: RemoteHost| {
-        let generators = plan.generators_beside(remote.name());
-        let load = Hosts::write(&generators, work, &format!("generators-of-{}", remote.name()))?;
-        Ok(ServerHost { remote, generators, load })
+pub(super) fn with_load(plan: &RunPlan, opened: Vec<Host>, work: &Path) -> Result<Vec<ServerHost>, LabError> {
+    let with_load = |host: Host| {
+        let generators = plan.generators_beside(host.name());
+        let load = Hosts::write(&generators, work, &format!("generators-of-{}", host.name()))?;
+        Ok(ServerHost { host, generators, load })
     };
     opened.into_iter().map(with_load).collect()
 }
@@ -68,14 +65,14 @@ impl Runner<'_> {
         let first = round as usize % hosts;
         let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
         // Where all are lost, servers fail to start, with the reason.
-        self.serving = in_turn.find(|host| self.server_hosts[*host].remote.is_there()).unwrap_or(first);
-        log::host_of_round(round, self.server_hosts[self.serving].remote.name());
+        self.serving = in_turn.find(|host| self.server_hosts[*host].host.is_there()).unwrap_or(first);
+        log::host_of_round(round, self.server_hosts[self.serving].host.name());
         self.host_of_turn()
     }
 
     /// The name of the host on which servers live now, where several take turns.
     pub(super) fn host_of_turn(&self) -> Option<String> {
         let host = self.server_hosts.get(self.serving).filter(|_| self.server_hosts.len() > 1)?;
-        Some(host.remote.name().to_owned())
+        Some(host.host.name().to_owned())
     }
 }

@@ -24,7 +24,7 @@ use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, Hosts, LoadError, LoadOrder};
-use crate::hosts::remote_host::RemoteHost;
+use crate::hosts::host::Host;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::schedule::Lives;
@@ -44,8 +44,8 @@ pub(crate) struct ServerRun<'a> {
     pub replica: u32,
     /// How many these are.
     pub replicas: u32,
-    /// The other host on which the server lives; absent for this one.
-    pub remote: Option<&'a RemoteHost>,
+    /// Where the server lives.
+    pub host: &'a Host,
     /// The hosts from which load comes; absent for this one.
     pub hosts: Option<&'a Hosts>,
     /// What joins server and generator.
@@ -167,7 +167,7 @@ impl<'a> ServerRun<'a> {
         let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
-            remote: self.remote,
+            host: self.host,
             link: self.link,
             user: self.on_user_stack(),
             protocol: self.setting.protocol,
@@ -181,6 +181,16 @@ impl<'a> ServerRun<'a> {
             commands: self.commands,
             stop: self.stop,
         }
+    }
+
+    /// The CPUs of the server.
+    pub(super) fn server_cpus(&self) -> &'a CpuSet {
+        self.host.cpus().unwrap_or(&self.plan.isolation.server)
+    }
+
+    /// Whether the kernel under the server takes the time of interrupts out of that of programs; `None` where that is not known.
+    pub(super) fn interrupts_apart(&self) -> Option<bool> {
+        self.host.interrupts_apart().unwrap_or(self.record.host.interrupts_apart)
     }
 
     /// The workloads of its cells, as it is asked for them.

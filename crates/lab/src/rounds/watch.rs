@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use assay_host::census::{Census, Spent};
+use assay_host::census::Spent;
 use assay_host::cgroup::{self, Throttling};
 use assay_host::energy;
-use assay_host::memory::proportional;
-use assay_host::sampler::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
-use assay_host::window::Window;
 use assay_link::Meter;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
@@ -24,28 +21,25 @@ use assay_model::units::Nanos;
 use assay_model::upstream::UpstreamUsage;
 use assay_model::usage::Usage;
 
-use super::remote_use::RemoteUse;
 use super::server_run::{Age, ServerRun};
-use crate::contender::{Sampling, Server, of_sum};
-use crate::database::Observed;
-use crate::hosts::message::Detail;
-use crate::hosts::remote_host::JobSpan;
+use crate::contender::Server;
+use crate::hosts::host::{HostSpan, JobHandle};
+use crate::hosts::message::{ClockUse, Detail, HostUse, JobUse, ThreadUse};
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
-    /// In what detail the server's use is read: by thread in a window, by clock in a turn.
-    detail: Detail,
-    /// The server by thread, or by another host on which it lives; absent where it cannot be seen, and in a turn on this host, for which
-    /// the census is enough.
-    server: Option<Sampling>,
-    /// Everybody process by process.
-    census: Census,
+    /// The server's host, the server, and those of its companions that live there; absent where that host does not answer.
+    span: Option<HostSpan>,
+    /// Whether the server's processes can be seen, so that they are the first of that span.
+    is_seen: bool,
     database: Option<CompanionWatch>,
     upstream: Option<CompanionWatch>,
     meter: Option<Meter>,
-    system: SystemSample,
+    /// This host, where the server lives on another one.
+    here: Option<SystemSample>,
     counted: StackCounts,
-    quotas: Quotas,
+    /// What quotas had done to assay; the generator, and whatever else it starts, is bound by those of assay itself.
+    own_quota: Option<Throttling>,
     speed: Vec<CpuSpeed>,
     energy: Option<energy::Look>,
 }
@@ -61,70 +55,56 @@ pub(super) struct Seen {
     database: Option<DatabaseUsage>,
     upstream: Option<UpstreamUsage>,
     link_use: Option<LinkUse>,
-    system: SystemDelta,
+    /// What the server's host did; absent where that did not answer.
+    system: Option<SystemDelta>,
+    /// What this host did, where the server lives on another one.
+    here: Option<SystemDelta>,
     stack: Option<StackCounts>,
     /// What quotas did to the server, and to assay.
     throttled: [Option<Throttled>; 2],
-    /// The server's processes at the end.
-    processes: Vec<u32>,
     /// CPU time of the server's CPUs that assay's own gauge took.
     gauge_ns: Nanos,
     /// Where the busy threads of a server that ran already were seen.
     seen_on: Option<CpuSet>,
     /// What the machine took, where that is counted.
     pub(super) energy: Option<Energy>,
-    /// What the machine of a server on another host did.
-    remote: Option<RemoteUse>,
     /// How fast the machine was before and after; of the latest span only.
     pub(super) speed: Option<WindowSpeed>,
 }
 
 impl Watch {
-    /// Looks before a window of `cell`.
+    /// Looks before a window of `cell`, at the server thread by thread.
     pub(super) fn start(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(server_run, server, cell, Detail::ByThread, Census::take)
+        Self::begin(server_run, server, cell, Detail::ByThread)
     }
 
-    /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]); `census` was taken shortly before.
-    pub(super) fn start_turn(
-        server_run: &ServerRun<'_>,
-        server: &Server,
-        cell: &Cell,
-        census: &Census,
-    ) -> Self {
-        Self::begin(server_run, server, cell, Detail::ByClock, || census.again(&server.first_processes()))
+    /// Looks before a turn, by clock; after all turns the server's whole share is added ([`Seen::with`]).
+    pub(super) fn start_turn(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
+        Self::begin(server_run, server, cell, Detail::ByClock)
     }
 
-    fn begin(
-        server_run: &ServerRun<'_>,
-        server: &Server,
-        cell: &Cell,
-        detail: Detail,
-        census: impl FnOnce() -> Census,
-    ) -> Self {
+    fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, detail: Detail) -> Self {
         // The probe has its CPUs to itself only before everything else begins.
         let speed = server_run.probe.run().unwrap_or_default();
-        let here = match detail {
-            Detail::ByThread => server.watch_here(),
-            Detail::ByClock => None,
-        };
+        let mut jobs: Vec<&JobHandle> = server.seen().into_iter().collect();
+        let database = server_run.database_of(cell).and_then(|access| {
+            CompanionWatch::start(access.seen.as_ref()?, access.beside_generator, detail, &mut jobs)
+        });
+        let beside_generator = server_run.is_upstream_beside_generator();
+        let upstream = server.upstream().and_then(|upstream| {
+            CompanionWatch::start(upstream.seen()?, beside_generator, detail, &mut jobs)
+        });
         Self {
             speed,
-            detail,
-            census: census(),
-            database: server_run
-                .database_of(cell)
-                .and_then(|access| CompanionWatch::start(&access.seen, access.beside_generator, detail)),
-            upstream: server.upstream().and_then(|upstream| {
-                let seen = Observed::Here(upstream.pid()?);
-                CompanionWatch::start(&seen, server_run.is_upstream_beside_generator(), detail)
-            }),
+            is_seen: server.seen().is_some(),
+            database,
+            upstream,
             meter: Meter::start(server_run.link),
+            here: server.host().is_remote().then(SystemSample::take),
             counted: server.stack_counts().unwrap_or_default(),
-            quotas: Quotas::of(server.pid()),
-            // As late as can be, so that little else is in them.
-            server: here.or_else(|| server.watch_there(detail)),
-            system: look(server),
+            own_quota: own_quota(),
+            // As late as can be, so that little else is in it.
+            span: server.host().begin(&jobs, detail, Some(server_run.server_cpus())),
             energy: server_run.energy.and_then(energy::Counters::look),
         }
     }
@@ -133,47 +113,39 @@ impl Watch {
     pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
         let counters = server_run.energy;
         let energy = counters.and_then(|of| of.between(self.energy.as_ref()?, &of.look()?));
-        let (system, counts) = (look(server), server.stack_counts());
-        let used_there = self.server.as_ref().and_then(Sampling::finish_there);
-        let (is_turn, roots) = (self.detail == Detail::ByClock, server.first_processes());
-        let census = if is_turn { self.census.again(&roots) } else { Census::take() };
-        let used_here = self.server.as_ref().and_then(Sampling::finish_here);
-        let (used_there, remote) = used_there.map(|of| (of.usage, RemoteUse::from(of.machine))).unzip();
-        let window = used_here.or_else(|| used_there.flatten().map(of_sum));
-        let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
+        let used = self.span.and_then(|span| span.finish());
+        let (here, counts) = (self.here.map(|here| SystemSample::take().since(&here)), server.stack_counts());
+        let database = self.database.and_then(|watch| watch.finish(used.as_ref()));
         let database = database.map(|(usage, beside_generator)| DatabaseUsage { usage, beside_generator });
-        let upstream = self.upstream.and_then(|watch| watch.finish(&self.census, &census));
+        let upstream = self.upstream.and_then(|watch| watch.finish(used.as_ref()));
         let upstream = upstream.map(|(usage, beside_generator)| UpstreamUsage {
             usage,
             beside_generator,
             requests: None,
         });
+        let of_server = used.as_ref().filter(|_| self.is_seen).and_then(|used| used.jobs.first()?.clone());
         let seen = Seen {
-            processes: Vec::new(),
             seen_on: None,
             server: None,
-            spent: match &remote {
-                Some(remote) => Some(remote.spent()),
-                None => self.census.spent(&census, &roots).filter(|_| !roots.is_empty()),
-            }
-            .filter(|_| is_turn),
-            others_ns: self
-                .census
-                .others(&census, &server_run.plan.isolation.server, &roots)
-                .filter(|_| !server.is_remote()),
+            spent: None,
+            others_ns: used.as_ref().and_then(|used| used.others_ns),
             database,
             upstream,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
-            system: system.since(&self.system),
+            here,
             stack: counts.map(|counts| counts.since(&self.counted)),
-            throttled: self.quotas.finish(),
+            throttled: [
+                used.as_ref().and_then(|used| used.throttled),
+                own_quota().map(|quota| quota.since(self.own_quota)),
+            ],
+            system: used.map(|used| used.system),
             gauge_ns: Nanos::ZERO,
             energy,
-            remote,
             speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
-        match window {
-            Some(window) => seen.with(server, window),
+        match of_server {
+            Some(JobUse::ByThread(threads)) => seen.with(server, *threads),
+            Some(JobUse::ByClock(clocks)) => Seen { spent: Some(spent(clocks)), ..seen },
             None => seen,
         }
     }
@@ -187,50 +159,60 @@ struct CompanionWatch {
 
 /// How a companion is looked at.
 enum Look {
-    /// At its threads.
-    Closely(Sampler),
-    /// In a turn, by the clocks of this process and those below it: a database has one for each connection of every server that lives,
-    /// and reading their files would take longer than the turn.
-    ByClocks(u32),
-    /// By its host, which is asked before and after.
-    There(JobSpan),
+    /// With the server, as so manieth of the jobs of that span.
+    With(usize),
+    /// By itself, because it lives on another host.
+    Apart(HostSpan),
 }
 
 impl CompanionWatch {
-    fn start(seen: &Observed, beside_generator: bool, detail: Detail) -> Option<Self> {
-        let look = match (seen, detail) {
-            (Observed::Here(root), Detail::ByThread) => Look::Closely(Sampler::start(*root).ok()?),
-            (Observed::Here(root), Detail::ByClock) => Look::ByClocks(*root),
-            // By thread in a turn as well: there is no closer look at it over all turns.
-            (Observed::There(job), _) => Look::There(job.begin(Detail::ByThread)?),
-            (Observed::Nowhere, _) => return None,
+    /// One that lives with those `jobs` of which the server is the first joins them. In a turn the clocks of its processes are read: a
+    /// database has one for each connection of every server that lives, and reading their files would take longer than the turn.
+    fn start<'j>(
+        job: &'j JobHandle,
+        beside_generator: bool,
+        detail: Detail,
+        jobs: &mut Vec<&'j JobHandle>,
+    ) -> Option<Self> {
+        let is_with_server = jobs.first().is_some_and(|server| server.host().is(job.host()));
+        let look = if is_with_server {
+            jobs.push(job);
+            Look::With(jobs.len() - 1)
+        } else {
+            Look::Apart(job.begin(detail)?)
         };
         Some(Self { look, beside_generator })
     }
 
     /// What it used, and whether beside the generator.
-    fn finish(self, before: &Census, after: &Census) -> Option<(Usage, bool)> {
-        let usage = match self.look {
-            Look::Closely(sampler) => sampler.finish().ok()?.usage,
-            Look::ByClocks(root) => {
-                let used = before.used(after, &[root])?;
-                let (wall_ns, busiest_thread_ns) = (used.wall.into(), Some(used.busiest_ns));
-                Usage { wall_ns, user_ns: used.cpu_ns, busiest_thread_ns, ..Usage::default() }
+    fn finish(self, with_server: Option<&HostUse>) -> Option<(Usage, bool)> {
+        let used = match self.look {
+            Look::With(place) => with_server?.jobs.get(place)?.clone()?,
+            Look::Apart(span) => span.finish_soon()?.jobs.into_iter().next()??,
+        };
+        let usage = match used {
+            JobUse::ByThread(threads) => threads.usage,
+            JobUse::ByClock(ClockUse { wall_ns, cpu_ns, busiest_ns, .. }) => {
+                Usage { wall_ns, user_ns: cpu_ns, busiest_thread_ns: Some(busiest_ns), ..Usage::default() }
             }
-            Look::There(span) => span.finish_soon()?.usage?,
         };
         Some((usage, self.beside_generator))
     }
 }
 
+/// What the clocks of the server's processes showed.
+fn spent(ClockUse { wall_ns, cpu_ns, is_steady, .. }: ClockUse) -> Spent {
+    Spent { wall: wall_ns.into(), cpu_ns: is_steady.then_some(cpu_ns) }
+}
+
+/// What quotas have done to assay.
+fn own_quota() -> Option<Throttling> {
+    cgroup::throttling(std::process::id())
+}
+
 /// The machine's speed before and after; a probe that failed says nothing against the window.
 fn beside(before: Vec<CpuSpeed>, after: Vec<CpuSpeed>) -> Option<WindowSpeed> {
     (!before.is_empty() && !after.is_empty()).then_some(WindowSpeed { before, after })
-}
-
-/// TCP counts by network namespace: that of the server, which is not ours on a link.
-fn look(server: &Server) -> SystemSample {
-    server.pid().map_or_else(SystemSample::take, SystemSample::take_beside)
 }
 
 impl Seen {
@@ -243,18 +225,14 @@ impl Seen {
     /// With what a close look at the server found, over a span that holds all others. Where clocks were read in the parts of
     /// it in which there was load, its CPU time is theirs; everything else happens under load only.
     #[must_use]
-    pub(super) fn with(self, server: &Server, window: Window) -> Self {
+    pub(super) fn with(self, server: &Server, ThreadUse { usage, seen_on }: ThreadUse) -> Self {
         let under_load = self.spent.and_then(|spent| Some((Nanos::from(spent.wall), spent.cpu_ns?)));
         let usage = match under_load {
-            Some((wall_ns, cpu_ns)) => window.usage.of_part(wall_ns, cpu_ns),
-            None => window.usage.clone(),
+            Some((wall_ns, cpu_ns)) => usage.of_part(wall_ns, cpu_ns),
+            None => usage,
         };
-        Self {
-            processes: window.processes.iter().map(|process| process.pid).collect(),
-            seen_on: (!server.is_own()).then(|| window.seen_on()),
-            server: Some(usage),
-            ..self
-        }
+        let seen_on = seen_on.parse().ok().filter(|_| !server.is_own());
+        Self { server: Some(usage), seen_on, ..self }
     }
 
     /// With what a close look at the database found, over a span that holds the turns of all: what clocks showed in these is their
@@ -293,26 +271,21 @@ impl Seen {
             database: database.map(|(a, b)| DatabaseUsage { usage: a.usage.then(&b.usage), ..*b }),
             upstream: upstream.map(|(a, b)| UpstreamUsage { usage: a.usage.then(&b.usage), ..b.clone() }),
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
-            system: self.system.then(&later.system),
+            system: self.system.as_ref().zip(later.system.as_ref()).map(|(a, b)| a.then(b)),
+            here: self.here.as_ref().zip(later.here.as_ref()).map(|(a, b)| a.then(b)),
             stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
             throttled: [0, 1].map(|who| Some(self.throttled[who]?.then(later.throttled[who]?))),
             gauge_ns: self.gauge_ns + later.gauge_ns,
-            processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             energy: self.energy.zip(later.energy).map(|(a, b)| a.then(&b)),
-            remote: self.remote.as_ref().zip(later.remote.as_ref()).map(|(a, b)| a.then(b)),
             speed: later.speed.clone(),
         }
     }
 
-    /// What others took from a turn in which the generator saw this; none where the server's CPUs are those of another host, whose agent
-    /// does not tell.
+    /// What others took from a turn in which the generator saw this; none where the server's host did not answer.
     pub(super) fn taken(&self, server_run: &ServerRun<'_>, load: &LoadTurn) -> Option<TimeTaken> {
-        if server_run.remote.is_some() && self.remote.is_none() {
-            return None;
-        }
         let own = self.spent.and_then(|spent| Some(Usage { user_ns: spent.cpu_ns?, ..Usage::default() }));
-        let machine = self.beside_remote(self.counters(server_run, own.as_ref()));
+        let machine = self.counters(server_run, self.system.as_ref()?, own.as_ref());
         let database = self.database.as_ref().filter(|database| database.beside_generator);
         let upstream = self.upstream.as_ref().filter(|upstream| upstream.beside_generator);
         let by_plan = [database.map(|of| &of.usage), upstream.map(|of| &of.usage)].into_iter().flatten();
@@ -324,33 +297,41 @@ impl Seen {
         })
     }
 
-    /// What the machine did.
+    /// What the machine did; of the server's CPUs that they were idle, where their host did not answer.
     pub(super) fn machine(&self, server_run: &ServerRun<'_>) -> Machine {
-        let machine = self.counters(server_run, self.server.as_ref());
+        let machine = match &self.system {
+            Some(system) => self.counters(server_run, system, self.server.as_ref()),
+            None => {
+                self.beside_generator(server_run, Machine { server_idle_share: 1.0, ..Machine::default() })
+            }
+        };
         let [server_throttled, own_throttled] = self.throttled;
-        // The CPUs of a server on another host are not this machine's.
-        let is_unseen = server_run.remote.is_some() && self.remote.is_none();
-        let server_idle_share = if is_unseen { 1.0 } else { machine.server_idle_share };
-        self.beside_remote(Machine { server_throttled, own_throttled, server_idle_share, ..machine })
+        Machine { server_throttled, own_throttled, ..machine }
     }
 
-    /// What the machine of a server on another host did, beside what this one did.
-    fn beside_remote(&self, here: Machine) -> Machine {
-        match &self.remote {
-            Some(remote) => remote.beside(here),
-            None => here,
+    /// What the counters of the server's host show where the server `used` so much.
+    fn counters(&self, server_run: &ServerRun<'_>, system: &SystemDelta, used: Option<&Usage>) -> Machine {
+        let known = used.map(|used| Usage { user_ns: used.user_ns + self.gauge_ns, ..used.clone() });
+        let (server, generator) = (server_run.server_cpus(), &server_run.plan.isolation.generator);
+        // The generator's CPUs are those of this host.
+        let generator = if self.here.is_none() { generator } else { &CpuSet::new() };
+        let apart = server_run.interrupts_apart();
+        let machine = system.machine(server, generator, known.as_ref(), apart, self.others_ns);
+        self.beside_generator(server_run, machine)
+    }
+
+    /// What the machine of a server on another host did, with what this one did beside the generator.
+    fn beside_generator(&self, server_run: &ServerRun<'_>, there: Machine) -> Machine {
+        let Some(here) = &self.here else { return there };
+        let of_generator = here.shares(&server_run.plan.isolation.generator);
+        Machine {
+            steal_share: there.steal_share.max(of_generator.steal),
+            generator_idle_share: of_generator.idle,
+            ..there
         }
     }
 
-    /// What the machine's counters show where the server `used` so much.
-    fn counters(&self, server_run: &ServerRun<'_>, used: Option<&Usage>) -> Machine {
-        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
-        let known = used.map(|used| Usage { user_ns: used.user_ns + self.gauge_ns, ..used.clone() });
-        self.system.machine(&isolation.server, &isolation.generator, known.as_ref(), apart, self.others_ns)
-    }
-
-    /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not
-    /// done between turns.
+    /// Beside what the generator saw.
     pub(super) fn beside(
         self,
         server_run: &ServerRun<'_>,
@@ -370,10 +351,7 @@ impl Seen {
             loaded_ns,
             load,
             machine,
-            server: self.server.map(|used| match self.processes.is_empty() {
-                true => used,
-                false => Usage { pss_bytes: proportional(self.processes), ..used },
-            }),
+            server: self.server,
             server_stack: self.stack,
             database: self.database,
             upstream: self.upstream,
@@ -386,26 +364,6 @@ impl Seen {
             energy: self.energy,
             speed: self.speed,
         }
-    }
-}
-
-/// The quotas of CPU time that bind server and generator, at the start of a window. The generator, and whatever else assay
-/// starts, is bound by those of assay itself.
-struct Quotas {
-    pids: [Option<u32>; 2],
-    before: [Option<Throttling>; 2],
-}
-
-impl Quotas {
-    fn of(server: Option<u32>) -> Self {
-        let pids = [server, Some(std::process::id())];
-        Self { pids, before: pids.map(|pid| cgroup::throttling(pid?)) }
-    }
-
-    /// What they did to the server, and to assay.
-    fn finish(self) -> [Option<Throttled>; 2] {
-        let of = |index: usize| Some(cgroup::throttling(self.pids[index]?)?.since(self.before[index]));
-        [of(0), of(1)]
     }
 }
 

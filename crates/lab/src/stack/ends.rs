@@ -1,17 +1,14 @@
 //! The two ends of a user-space network's wire during one life of a server.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use assay_link::{DEVICE, Link};
 use assay_model::load::StackCounts;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::stats_page;
-use rustix::fs::OFlags;
 
-use crate::clean::{SHARED_MEMORY, scratch_in};
+use crate::scratch::{SHARED_MEMORY, scratch_in};
+use crate::shared_file::read_shared;
 
 /// The ring's file in a folder of its own, which the server's supervisor makes and removes, however it ends.
 const RING: &str = "ring";
@@ -85,16 +82,6 @@ impl Ends {
     pub fn server_address(&self) -> &str {
         self.server.address.as_deref().and_then(|address| address.split('/').next()).unwrap_or_default()
     }
-}
-
-/// The first `bytes` of a file that a server writes while it serves, which is not trusted; `None` where there is none.
-pub(crate) fn read_shared(path: &Path, bytes: usize) -> Option<Vec<u8>> {
-    // Not waiting for anybody, should it be a pipe (open(2)).
-    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let mut read = Vec::new();
-    file.take(bytes as u64).read_to_end(&mut read).ok()?;
-    Some(read)
 }
 
 impl UserEnd {

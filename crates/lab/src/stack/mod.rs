@@ -7,7 +7,6 @@ mod program;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-pub(crate) use ends::read_shared;
 pub use ends::{Ends, UserEnd};
 pub use program::{Obstacle, find_program, obstacle};
 

@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::{TestType, results};
 use crate::catalogue::Warning;
-use crate::contender::Inherited;
 use crate::error::{LabError, SourcePlace};
+use crate::inherited::Inherited;
 use crate::names::name_of;
 use crate::subject::{Container, Launch, OwnPaths, Process, Subject};
 

@@ -5,9 +5,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::hosts::message::{Answer, Detail, Request, Start};
+use assay_lab::hosts::asking::{Agent as _, bring};
+use assay_lab::hosts::error::HostError;
+use assay_lab::hosts::message::{Answer, Detail, JobUse, Request, Start};
 use assay_lab::hosts::parcels::pack;
-use assay_lab::hosts::session::{HostError, OwnProgram, Session};
+use assay_lab::hosts::session::{OwnProgram, Session};
 use assay_lab::supervisor::SupervisorOptions;
 use assay_model::lab::LabHost;
 use assay_model::units::Nanos;
@@ -43,14 +45,13 @@ fn start(session: &Session, folder: &Path, script: &str) -> u64 {
         ["sh", "-c", script].map(Into::into).to_vec(),
     );
     options.grace = Duration::from_millis(200);
-    let arguments = options.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
     let start = Start {
         job,
-        arguments: arguments.collect(),
+        arguments: options.to_arguments(),
         folder: folder.to_owned(),
         inherited: Some(Vec::new()),
         is_building: false,
-        variables: vec![("GREETING".to_owned(), "hello".to_owned())],
+        variables: vec![("GREETING".into(), "hello".into())],
         is_spoken_to: false,
     };
     let answer = session.ask(Request::Start(start)).expect("started");
@@ -70,14 +71,18 @@ fn a_folder_travels_and_is_run_watched_and_ended() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::write(folder.path().join("say.sh"), "echo \"$GREETING\"; exec sleep 1000\n").expect("file");
     let session = local();
-    let there = session.bring("contender", &pack(folder.path()).expect("packed")).expect("brought");
+    let there = bring(&session, "contender", &pack(folder.path()).expect("packed")).expect("brought");
     assert!(there.starts_with(&session.work) && there.join("say.sh").is_file());
     let job = start(&session, &there, "exec sh say.sh");
     eventually("it speaks", || log(&session, job) == "hello\n");
     let detail = Detail::ByThread;
-    session.ask(Request::BeginSpan { job, detail }).expect("begun");
-    let span = session.ask(Request::EndSpan { job, detail, with_memory: true }).expect("ended");
-    assert!(matches!(&span, Answer::Span { usage: Some(usage), .. } if usage.rss_bytes > 0), "{span:?}");
+    session.ask(Request::BeginSpan { jobs: vec![job], detail, cpus: None }).expect("begun");
+    let span = session.ask(Request::EndSpan { jobs: vec![job], detail, with_memory: true }).expect("ended");
+    let Answer::Span(used) = span else { panic!("no span: {span:?}") };
+    assert!(
+        matches!(&used.jobs[..], [Some(JobUse::ByThread(threads))] if threads.usage.rss_bytes > 0),
+        "{used:?}"
+    );
     let used = session.ask(Request::UsedSinceStart { job }).expect("used");
     assert!(matches!(&used, Answer::Used { usage } if usage.rss_bytes > 0), "{used:?}");
     let listening = session.ask(Request::Listening { job }).expect("listening");
@@ -102,8 +107,8 @@ fn what_cannot_be_done_is_refused_and_the_agent_goes_on() {
     let job = start(&session, &session.work, "exec sleep 1000");
     let unheard = format!("box1: there is no job {job} that is spoken to");
     assert_eq!(refused(Request::Say { job }), unheard);
-    let end = Request::EndSpan { job, detail: Detail::ByClock, with_memory: false };
-    assert_eq!(refused(end), format!("box1: no such span of job {job} has begun"));
+    let end = Request::EndSpan { jobs: vec![job], detail: Detail::ByClock, with_memory: false };
+    assert_eq!(refused(end), "box1: no such span has begun");
     let address = "192.0.2.1".parse().expect("address");
     assert!(refused(Request::Port { address, fixed: None }).starts_with("box1: cannot listen on 192.0.2.1"));
     let clock = session.clock().expect("a clock");

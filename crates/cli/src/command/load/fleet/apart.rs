@@ -6,8 +6,9 @@ use std::sync::mpsc::Sender;
 
 use assay_engine::clock;
 use assay_fleet::line::{self, MAX_LINE_BYTES, Order};
+use assay_lab::hosts::error::HostError;
 use assay_lab::hosts::generator::{HostGenerator, open_all};
-use assay_lab::hosts::session::{HostError, OwnProgram};
+use assay_lab::hosts::session::OwnProgram;
 use assay_lab::{Exit, LabError};
 use assay_model::lab::LabHost;
 

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use assay_link::Link;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process};
+use serde::{Deserialize, Serialize};
 
 /// A port that nobody listens on at the server's end of `link`: `fixed` if given, else one that the kernel chooses. Between
 /// this call and the server's own another program may take it; whoever answers is looked at again ([`listener`]).
@@ -37,8 +38,9 @@ fn of_listener(listener: io::Result<TcpListener>, at: IpAddr, fixed: Option<u16>
 }
 
 /// Who listens on `port`, as far as `processes` go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listener {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Listener {
     /// Only these processes.
     Ours,
     /// Also, or only, somebody else.
@@ -59,11 +61,6 @@ pub(crate) fn listener(port: u16, processes: &[u32]) -> Listener {
         (false, Some(held)) if listening.is_subset(&held) => Listener::Ours,
         _ => Listener::Foreign,
     }
-}
-
-/// The ports that `processes` listen on.
-pub(crate) fn ports_of(processes: &[u32]) -> BTreeSet<u16> {
-    addresses_of(processes).iter().map(SocketAddr::port).collect()
 }
 
 /// The addresses at which these processes listen, ports included.
@@ -127,7 +124,6 @@ mod tests {
         let me = std::process::id();
         assert_eq!(listener(port, &[me]), Listener::Ours);
         assert_eq!(listener(port, &[]), Listener::Foreign);
-        assert!(ports_of(&[me]).contains(&port));
         assert!(addresses_of(&[me]).contains(&here.local_addr().expect("address")));
         drop(here);
         assert_eq!(listener(port, &[me]), Listener::Unknown);

@@ -1,0 +1,142 @@
+//! What a lab asks of a host, whoever answers there: an agent at the other end of a transport, or this process.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::error::HostError;
+use super::frame::MAX_BODY;
+use super::message::{Answer, Request, Start};
+use super::parcels::Packed;
+use crate::supervisor::{Ended, SupervisorOptions};
+
+/// Longest wait for an answer that needs no more than a look.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for the start of a job, or its end with its grace.
+pub(super) const JOB_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whoever answers for a host.
+pub trait Agent: Send + Sync {
+    /// The host's name.
+    fn name(&self) -> &str;
+
+    /// Asks with a body, and waits for the answer and its body as long as `patience`.
+    ///
+    /// # Errors
+    /// When the host is lost, silent, or refuses.
+    fn ask_with(
+        &self,
+        request: Request,
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> Result<(Answer, Vec<u8>), HostError>;
+
+    /// How a job has ended, if it has; waits for that at most `timeout`.
+    ///
+    /// # Errors
+    /// [`HostError::Lost`].
+    fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError>;
+
+    /// A number for a job that nobody has had.
+    fn new_job(&self) -> u64;
+
+    /// Ends all that was started, and waits until nothing is left there.
+    ///
+    /// # Errors
+    /// [`HostError::Left`] when that is not known.
+    fn end(&self) -> Result<(), HostError>;
+
+    /// Asks for something and waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Self::ask_with`].
+    fn ask(&self, request: Request) -> Result<Answer, HostError> {
+        self.ask_with(request, Vec::new(), PATIENCE).map(|(answer, _)| answer)
+    }
+
+    /// That it cannot do something.
+    fn refused(&self, problem: String) -> HostError {
+        HostError::Refused { host: self.name().to_owned(), problem }
+    }
+
+    /// An answer to another question than was asked: a fault of ours.
+    fn unexpected(&self, answer: &Answer) -> HostError {
+        self.refused(format!("its agent answers another question: {answer:?}"))
+    }
+}
+
+/// Brings a folder to a host: what is missing there of its contents travels. Returns where it is.
+///
+/// # Errors
+/// As [`Agent::ask_with`], and when a file can no longer be read.
+pub fn bring(agent: &dyn Agent, name: &str, packed: &Packed) -> Result<PathBuf, HostError> {
+    let contents = packed.contents.keys().cloned().collect();
+    let contents = match agent.ask(Request::Missing { contents })? {
+        Answer::Missing { contents } => contents,
+        other => return Err(agent.unexpected(&other)),
+    };
+    for sha256 in contents {
+        if let Some(path) = packed.contents.get(&sha256) {
+            bring_content(agent, &sha256, path)?;
+        }
+    }
+    let request = Request::Folder { name: name.to_owned(), files: packed.files.clone() };
+    match agent.ask(request)? {
+        Answer::Folder { path } => Ok(path),
+        other => Err(agent.unexpected(&other)),
+    }
+}
+
+fn bring_content(agent: &dyn Agent, sha256: &str, path: &Path) -> Result<(), HostError> {
+    let unreadable =
+        |error: std::io::Error| agent.refused(format!("cannot read {}: {error}", path.display()));
+    let mut file = File::open(path).map_err(unreadable)?;
+    loop {
+        let mut part = Vec::new();
+        let read = file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part).map_err(unreadable)?;
+        let is_last = read < MAX_BODY;
+        let request = Request::Content { sha256: sha256.to_owned(), is_last };
+        agent.ask_with(request, part, PATIENCE)?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// What a job is given beside its command.
+pub(super) struct Given<'a> {
+    /// Its working folder there.
+    pub(super) folder: &'a Path,
+    /// Names of variables of that host's environment that it is given beside those that all are; all when absent.
+    pub(super) inherited: Option<Vec<String>>,
+    /// Whether it builds or probes.
+    pub(super) is_building: bool,
+    /// Variables of its own.
+    pub(super) variables: Vec<(OsString, OsString)>,
+    /// Whether it is spoken to.
+    pub(super) is_spoken_to: bool,
+}
+
+/// Starts a command as job `number`; its first process.
+pub(super) fn start(
+    agent: &dyn Agent,
+    number: u64,
+    options: &SupervisorOptions,
+    given: Given<'_>,
+) -> Result<u32, HostError> {
+    let start = Start {
+        job: number,
+        arguments: options.to_arguments(),
+        folder: given.folder.to_owned(),
+        inherited: given.inherited,
+        is_building: given.is_building,
+        variables: given.variables,
+        is_spoken_to: given.is_spoken_to,
+    };
+    match agent.ask_with(Request::Start(start), Vec::new(), JOB_PATIENCE)? {
+        (Answer::Started { pid }, _) => Ok(pid),
+        (other, _) => Err(agent.unexpected(&other)),
+    }
+}

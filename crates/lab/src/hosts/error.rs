@@ -1,0 +1,73 @@
+//! What goes wrong with a host.
+
+use thiserror::Error;
+
+/// What goes wrong with a host.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// No agent came.
+    #[error("{host}: no agent answers ({said}); {remedy}")]
+    Unreachable {
+        /// The host's name.
+        host: String,
+        /// What was said instead.
+        said: String,
+        /// How to mend it.
+        remedy: String,
+    },
+    /// It has another version of assay.
+    #[error("{host} has assay {theirs}, and this is {ours}; leave `program` out, so that this one travels")]
+    Version {
+        /// The host's name.
+        host: String,
+        /// Its version.
+        theirs: String,
+        /// Our version.
+        ours: String,
+    },
+    /// It does not answer in time.
+    #[error("{host} did not answer within {seconds} s; see whether it is up, and what it is busy with")]
+    Silent {
+        /// The host's name.
+        host: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// It was there and is gone.
+    #[error("{host} is lost ({said}); what was started there ends by itself")]
+    Lost {
+        /// The host's name.
+        host: String,
+        /// What the transport said.
+        said: String,
+    },
+    /// It cannot do what was asked.
+    #[error("{host}: {problem}")]
+    Refused {
+        /// The host's name.
+        host: String,
+        /// What it refused, and why.
+        problem: String,
+    },
+    /// It cannot be done on this host.
+    #[error("{problem}")]
+    Here {
+        /// Why it cannot, in words.
+        problem: String,
+    },
+    /// A person does not want to wait any longer.
+    #[error("{host}: nobody waits for it any more")]
+    Unwanted {
+        /// The host's name.
+        host: String,
+    },
+    /// Whether anything is left there is not known.
+    #[error(
+        "{host} did not say that nothing is left there; look for processes called `assay agent` and `guard` on it, and run \
+         `assay clean` there"
+    )]
+    Left {
+        /// The host's name.
+        host: String,
+    },
+}
