@@ -95,6 +95,7 @@ missing_for_tests() {
     has slurmctld || echo slurmctld
     has slurmd || echo slurmd
     has srun || echo slurm-client
+    has podman || echo podman
 }
 
 missing_for_contenders() {

@@ -4,17 +4,18 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use assay_model::record::State;
+use rustix::process::{Signal, kill_process};
 
-use crate::support::Lab;
+use crate::support::{Lab, Running, Star, eventually};
 use assay_skip::skip;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/guest.c");
 const FOLDER: &str = "frameworks/C/guest";
 const DOCKERFILE: &str = "FROM scratch\nCOPY guest /guest\nENTRYPOINT [\"/guest\"]\n";
 
-/// Builds the guest's program without any library, and asks the engine to run it once; says why that does not work.
-fn prepare(lab: &Lab) -> Result<(), String> {
-    lab.write(&format!("{FOLDER}/guest.dockerfile"), DOCKERFILE);
+/// Builds the program of a guest that is called so without any library; says why that does not work, or no engine is there.
+fn prepare(lab: &Lab, name: &str) -> Result<(), String> {
+    lab.write(&format!("{FOLDER}/{name}.dockerfile"), DOCKERFILE);
     let folder = lab.path(FOLDER);
     let run = |program: &str, words: &[&str]| -> Result<(), String> {
         let output = Command::new(program).args(words).current_dir(&folder).output();
@@ -22,34 +23,26 @@ fn prepare(lab: &Lab) -> Result<(), String> {
         let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         if output.status.success() { Ok(()) } else { Err(format!("{program} {}: {told}", words.join(" "))) }
     };
-    run("cc", &["-static", "-o", "guest", SOURCE])?;
-    run(
-        "podman",
-        &["build", "--quiet", "--file", "guest.dockerfile", "--tag", "localhost/assay-test-guest", "."],
-    )?;
-    let probe = ["run", "--rm", "--network", "host", "--ulimit", "host", "localhost/assay-test-guest"];
-    let probed = run("podman", &probe);
-    let removed = run("podman", &["rmi", "--force", "localhost/assay-test-guest"]);
-    probed.and(removed)
+    run("podman", &["--version"])?;
+    run("cc", &["-static", "-o", "guest", SOURCE])
 }
 
-#[test]
-fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
-    let lab = Lab::new();
-    if let Err(reason) = prepare(&lab) {
-        return skip("container", format_args!("no container can run here ({reason})"));
-    }
+/// The guest's configuration, on a port that nobody listens on.
+fn configure(lab: &Lab, name: &str) {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
     let config = format!(
-        "{{\"framework\": \"guest\", \"tests\": [{{\"default\": {{\"port\": {port}, \"json_url\": \"/its/own\", \
+        "{{\"framework\": \"{name}\", \"tests\": [{{\"default\": {{\"port\": {port}, \"json_url\": \"/its/own\", \
          \"docker_cmd\": \"{port}\", \"database\": \"None\"}}}}]}}"
     );
     lab.write(&format!("{FOLDER}/benchmark_config.json"), &config);
     let json = "name = \"json\"\nabout = \"An object.\"\n[[request]]\npath = \"/json\"\n\
                 expect = { status = 200, json = '{\"message\": \"Hello, World!\"}' }\n";
     lab.write("workloads/json.toml", json);
-    lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(0);
+}
+
+/// Holds that the guest was measured in each round, and itself; and that nothing is left of it.
+fn was_measured_and_is_gone(lab: &Lab, name: &str) {
     let record = lab.record();
     assert_eq!((record.state, record.rounds.len()), (State::Complete, 2));
     for run in record.rounds.iter().flat_map(|round| &round.runs) {
@@ -59,8 +52,68 @@ fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
         let used = window.server.as_ref().expect("observed");
         assert!(used.rss_peak_bytes < 16 << 20 && used.cpu_ns().0 > 0, "{used:?}");
     }
-    let ours = "ancestor=localhost/assay-techempower/guest";
-    let listed = Command::new("podman").args(["ps", "--all", "--quiet", "--filter", ours]).output();
-    let left = listed.expect("podman").stdout;
-    assert_eq!(String::from_utf8_lossy(&left).trim(), "", "a container was left");
+    assert_eq!(containers(name, "--all"), "", "a container was left");
+    remove_image(name);
+}
+
+/// Ids of the containers of a guest that run, or of `--all`.
+fn containers(name: &str, which: &str) -> String {
+    let ours = format!("ancestor=localhost/assay-techempower/{name}");
+    let words = ["ps", which, "--quiet", "--filter", &ours].into_iter().filter(|word| !word.is_empty());
+    let listed = Command::new("podman").args(words).output().expect("podman");
+    String::from_utf8_lossy(&listed.stdout).trim().to_owned()
+}
+
+/// Removes a guest's image, which a run leaves to be there for the next.
+fn remove_image(name: &str) {
+    let image = format!("localhost/assay-techempower/{name}");
+    let removed = Command::new("podman").args(["rmi", "--force", &image]).output().expect("podman");
+    assert!(removed.status.success(), "{removed:?}");
+}
+
+#[test]
+fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
+    let lab = Lab::new();
+    if let Err(reason) = prepare(&lab, "guest") {
+        return skip("container", format_args!("no container can run here ({reason})"));
+    }
+    configure(&lab, "guest");
+    lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(0);
+    was_measured_and_is_gone(&lab, "guest");
+}
+
+#[test]
+fn a_guest_lives_on_another_host() {
+    let lab = Lab::new();
+    if let Err(reason) = prepare(&lab, "distant") {
+        return skip("container", format_args!("no container can run here ({reason})"));
+    }
+    let Some(star) = Star::new(2) else { return };
+    configure(&lab, "distant");
+    let server = format!("roles = [\"server\"]\naddress = \"{}\"\ncpus = \"0\"\n", star.address(1));
+    lab.write("lab.toml", &format!("[[host]]\nname = \"box1\"\n{}{server}", star.transport(1, 0)));
+    let words = format!(
+        "run ./{FOLDER} -w json --lab lab.toml --no-check --no-aa -c 2 --warmup 0s -d 100ms --rounds 2"
+    );
+    let run = lab.command(&words.split(' ').collect::<Vec<_>>());
+    assert_cmd::Command::from_std(star.on(0, &run)).assert().code(0);
+    assert_eq!(lab.record().server_hosts[0].name, "box1");
+    was_measured_and_is_gone(&lab, "distant");
+    eventually("nobody is left", || lab.processes().is_empty());
+}
+
+#[test]
+fn a_guest_ends_with_a_run_that_is_killed() {
+    let lab = Lab::new();
+    if let Err(reason) = prepare(&lab, "orphan") {
+        return skip("container", format_args!("no container can run here ({reason})"));
+    }
+    configure(&lab, "orphan");
+    let words = format!("run ./{FOLDER} -w json --no-check --no-aa -c 2 -d 100s");
+    let run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
+    eventually("it runs", || !containers("orphan", "").is_empty());
+    kill_process(run.pid(), Signal::KILL).expect("killed");
+    eventually("it has ended", || containers("orphan", "").is_empty());
+    eventually("nobody is left", || lab.processes().is_empty());
+    remove_image("orphan");
 }

@@ -47,35 +47,9 @@ const READY_TIMEOUT_S: f64 = 60.0;
 /// Where the engine writes the container's id, in the scratch folder.
 const ID_FILE: &str = "container";
 
-/// Starts the container and waits for its end; on SIGTERM it is ended at once and removed, whoever else may be its parent.
-/// Arguments: engine, image, then the container's own. The database's host is that of the URL that contenders are given; limits
-/// are those of all contenders.
-const RUN_SCRIPT: &str = r#"
-engine=$1 image=$2
-shift 2
-id=$SCRATCH/container
-end() {
-    "$engine" kill --signal KILL "$(cat "$id")"
-    "$engine" rm --force "$(cat "$id")"
-}
-trap 'end >/dev/null 2>&1' TERM
-database=${DATABASE_URL#*@}
-database=${database%%[:/]*}
-set -- "$image" "$@"
-if [ "$engine" = docker ]; then
-    files=$(ulimit -Hn)
-    set -- --init --ulimit "nofile=$files:$files" "$@"
-else
-    set -- --ulimit host "$@"
-fi
-"$engine" run --rm --cidfile "$id" --network host --cpuset-cpus "$CPUS" --security-opt seccomp=unconfined \
-    --add-host "tfb-server:$ADDRESS" \
-    --add-host "tfb-database:${database:-$ADDRESS}" "$@" &
-wait "$!"
-code=$?
-wait
-exit "$code"
-"#;
+/// Starts the container and waits for its end. Arguments: engine, image, then the container's own. The database's host is that of the URL
+/// that contenders are given.
+const RUN_SCRIPT: &str = include_str!("container.sh");
 
 /// The part of `benchmark_config.json` that matters here.
 #[derive(Debug, Deserialize)]
