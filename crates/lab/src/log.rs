@@ -11,7 +11,7 @@ use assay_model::database::Database;
 use assay_model::energy::Metering;
 use assay_model::experiment::Cell;
 use assay_model::generator_window::GeneratorWindow;
-use assay_model::hosts::HostLink;
+use assay_model::host_link::HostLink;
 use assay_model::learnt::Learnt;
 use assay_model::profile::{Owner, Profile, Refused};
 use assay_model::record::{Entry, GeneratorEntry, LeftOut, Measurement, NotRun, Warmup};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::JsonSchema;
 use crate::doctor::Diagnosis;
 use crate::fleet::ClockOffset;
+use crate::host_link::HostLink;
 pub use crate::run_hosts::{GeneratorHost, PlacedHost};
 
 /// Name and version of the format of [`LabReport`].
@@ -150,6 +151,10 @@ pub struct LabReport {
     pub schema: String,
     /// Each host, in the order of the file.
     pub hosts: Vec<HostReport>,
+    /// What the network carries from each host of servers to those of the load, and from that of the database to those of the servers;
+    /// empty where that was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<HostLink>,
 }
 
 /// One host as it was found.

@@ -38,6 +38,7 @@ pub mod foreign;
 pub mod generator;
 pub mod generator_window;
 pub mod host;
+pub mod host_link;
 pub mod hosts;
 pub mod html;
 pub mod identity;

@@ -13,7 +13,7 @@ use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
 use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
-use crate::hosts::HostLink;
+use crate::host_link::HostLink;
 use crate::identity::Identity;
 use crate::imported::Imported;
 use crate::lab::{GeneratorHost, PlacedHost};

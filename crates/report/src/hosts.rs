@@ -3,12 +3,14 @@
 use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
 use assay_model::host::HostFacts;
-use assay_model::hosts::{BesideHosts, Carried, HostLink, HostStanding};
+use assay_model::host_link::HostLink;
+use assay_model::hosts::{BesideHosts, HostStanding};
 use assay_model::lab::{HostRole, PlacedHost};
 use assay_model::record::Record;
 use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
 
+use crate::network;
 use crate::words::count_of;
 use crate::{foreign, format};
 
@@ -71,7 +73,7 @@ pub(crate) const COLUMNS: [Column; 12] = [
         drop: 9,
         text: |host| duration(host.link.and_then(|link| link.round_trip_ns)),
     },
-    Column { head: "carries", drop: 10, text: |host| or_dash(host.link.and_then(carries)) },
+    Column { head: "carries", drop: 10, text: |host| or_dash(host.link.and_then(network::carries)) },
     Column { head: "began", drop: 5, text: |host| or_dash(host.standing.began_ns.map(began)) },
     Column {
         head: "answers",
@@ -95,17 +97,6 @@ fn duration(ns: Option<Nanos>) -> String {
 /// How long a word to it and back took at least.
 fn round_trip(clock: &ClockOffset) -> String {
     format::duration(clock.error_ns.0 as f64 * 2.0)
-}
-
-/// What a network carries from the server.
-fn carries(link: &HostLink) -> Option<String> {
-    Some(rate(link.carried?, link.is_at_least))
-}
-
-/// What a network carries, in the unit of networks.
-fn rate(carried: Carried, is_at_least: bool) -> String {
-    let sign = if is_at_least { "≥ " } else { "" };
-    format!("{sign}{}", format::bit_rate(carried.wire_bytes_per_second() * 8.0))
 }
 
 fn began(ns: i64) -> String {
@@ -182,32 +173,11 @@ pub(crate) fn measured(measure: HostMeasure) -> &'static str {
     }
 }
 
-/// What a network carries that has no place in the table: to several hosts at once, to the one without a line, or to the server; and why
-/// something is not known.
+/// What must be said of a network, where the server's host is known by its name or the only one.
 fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
     let only = || record.server_hosts.first().map(|host| host.name.as_str());
     let server = link.server.as_deref().or_else(only).unwrap_or("the servers");
-    let hosts = match link.hosts.as_slice() {
-        [] => "this host".to_owned(),
-        hosts => hosts.join(" and "),
-    };
-    let mut notes = Vec::new();
-    if let Some(problem) = &link.problem {
-        notes.push(format!("what the network carries between {server} and {hosts} is not known: {problem}"));
-    }
-    let together = if link.hosts.len() > 1 { " together" } else { "" };
-    let because = |is_at_least| if is_at_least { "; a CPU was the limit there" } else { "" };
-    if let Some(carries) = carries(link).filter(|_| !is_in_the_table(link)) {
-        let trip = link.round_trip_ns.map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)));
-        let (because, trip) = (because(link.is_at_least), trip.unwrap_or_default());
-        notes
-            .push(format!("the network carries {carries} from {server} to {hosts}{together}{because}{trip}"));
-    }
-    if let Some(way) = &link.to_server {
-        let (carries, because) = (rate(way.carried, way.is_at_least), because(way.is_at_least));
-        notes.push(format!("the network carries {carries} from {hosts}{together} to {server}{because}"));
-    }
-    notes
+    network::between(server, link, is_in_the_table(link))
 }
 
 /// Whether the line of a host of the load has a place for what its network carries: not for several ways from there to servers.

@@ -35,6 +35,7 @@ pub mod html;
 pub mod index;
 pub mod listing;
 pub mod load;
+pub mod network;
 pub mod notes;
 pub mod outlook;
 pub mod page;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench fleet`: two generators beside one, more connections than one process may have, and starts on clocks that
-//! differ.
+//! `cargo xtask bench fleet`: two generators beside one, more connections than one process may have, starts on clocks that differ, and books
+//! beside the server's.
 
 use std::ffi::OsString;
 use std::net::TcpStream;
@@ -17,7 +17,8 @@ use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
 use super::pairs::load_of;
-use super::{Length, command_line, every, skew, table};
+use super::{Length, books, command_line, every, skew, table};
+use crate::measure::cable::{CABLE, create_cable, ip};
 use crate::measure::client::{Client, Engine, Load, LoadGenerator, Own};
 use crate::measure::process::Running;
 use crate::measure::server::{self, AssayServer};
@@ -27,6 +28,9 @@ use crate::measure::{Testbed, workload};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Connecting, draining and reporting take so long at most.
 const GRACE: Duration = Duration::from_secs(120);
+/// Addresses of a server on the user-space stack, and of generators, each of which has 28,000 ports to connect from.
+const STACK: &str = "10.77.0.1";
+const SOURCES: [&str; 4] = ["10.77.0.2", "10.77.0.3", "10.77.0.4", "10.77.0.5"];
 /// Of 20,000 descriptors, a usual limit, what connections may take.
 const CONNECTIONS_OF_A_SERVER: u32 = 19_000;
 
@@ -43,7 +47,7 @@ pub(crate) struct Options {
     /// Generators that hold them, and processes of the server
     #[arg(long, value_name = "N", default_value_t = 3)]
     processes: u32,
-    /// Starts on clocks that differ
+    /// Starts on clocks that differ, and loads whose books are compared
     #[arg(long, value_name = "N", default_value_t = 100)]
     starts: u32,
     /// The program to measure, in place of one that is built for release
@@ -57,8 +61,12 @@ enum Table {
     Split,
     /// More connections than one process may have
     Connections,
+    /// As many, at one server on the user-space stack, which needs no descriptors for them (root)
+    UserStack,
     /// Starts of three hosts whose clocks differ by ten seconds (root)
     Skew,
+    /// The books of three generators beside the server's, with faults on both sides
+    Books,
 }
 
 /// Ours as so many processes.
@@ -109,6 +117,8 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
         println!();
         match table {
             Table::Connections => hold_connections(options, &testbed)?,
+            Table::UserStack => hold_on_user_stack(options, &testbed)?,
+            Table::Books => books::compare(options.starts, &testbed)?,
             Table::Skew => {
                 let server = server::start(&AssayServer(Engine::Uring), &testbed)?;
                 skew::starts(options.starts, &server.url("/hello"), &testbed)?;
@@ -153,11 +163,37 @@ fn compare(options: &Options, testbed: &Testbed) -> Result<(), String> {
 fn hold_connections(options: &Options, testbed: &Testbed) -> Result<(), String> {
     let port = free_port(std::net::Ipv4Addr::LOCALHOST.into()).map_err(|error| error.to_string())?;
     let _servers = (0..options.processes).map(|_| serve(port, testbed)).collect::<Result<Vec<_>, _>>()?;
+    tell_held(&loaded(&format!("http://127.0.0.1:{port}"), &[], options, testbed)?);
+    Ok(())
+}
+
+/// Holds the connections at one server on the user-space stack and loads them from several generators on the kernel's.
+fn hold_on_user_stack(options: &Options, testbed: &Testbed) -> Result<(), String> {
+    let held = || {
+        create_cable()?;
+        let [left, right] = CABLE;
+        for source in SOURCES {
+            ip(&format!("addr add {source}/24 dev {right}"))?;
+        }
+        let mut command = Command::new(&testbed.assay);
+        let (wire, address) = (format!("xdp:{left}"), format!("{STACK}/24"));
+        command.args(["serve", "--stack", "user", "--wire", &wire, "--wire-address", &address, "-p", "80"]);
+        command.args(["--connections", &options.connections.to_string()]);
+        let mut server = Running::start(&mut command, &testbed.server_cpu)?;
+        await_serving(&mut server, testbed, || TcpStream::connect((STACK, 80)).is_ok())?;
+        loaded(&format!("http://{STACK}"), &["--yes", "--source", &SOURCES.join(",")], options, testbed)
+    };
+    // In a thread of its own, with which the network ends.
+    let report = std::thread::scope(|scope| scope.spawn(held).join());
+    tell_held(&report.unwrap_or_else(|_| Err("the attempt panicked".to_owned()))?);
+    Ok(())
+}
+
+fn tell_held(report: &LoadReport) {
     table::head(
         &["connections", "made", "right", "failed", "unfinished", "req/s", "void", "busiest thread"]
             .map(String::from),
     );
-    let report = loaded(port, options, testbed)?;
     let busiest = report.thread_busy_shares.iter().copied().fold(0.0, f64::max);
     let void = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Void);
     let void: Vec<&str> = void.map(|check| check.rule.name()).collect();
@@ -171,7 +207,6 @@ fn hold_connections(options: &Options, testbed: &Testbed) -> Result<(), String> 
         if void.is_empty() { "–".to_owned() } else { void.join(", ") },
         table::number(Some(busiest), 2),
     ]);
-    Ok(())
 }
 
 /// One process of the server.
@@ -180,35 +215,37 @@ fn serve(port: u16, testbed: &Testbed) -> Result<Running, String> {
     command.args(["serve", "--share-port", "--engine", "epoll", "-p", &port.to_string()]);
     command.args(["--connections", &CONNECTIONS_OF_A_SERVER.to_string()]);
     let mut server = Running::start(&mut command, &testbed.server_cpu)?;
+    await_serving(&mut server, testbed, || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    Ok(server)
+}
+
+fn await_serving(
+    server: &mut Running,
+    testbed: &Testbed,
+    is_reached: impl Fn() -> bool,
+) -> Result<(), String> {
     let until = Instant::now() + READY_WITHIN;
-    while !server.log().contains("serving http://") || TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while !server.log().contains("serving http://") || !is_reached() {
         testbed.go_on()?;
         if server.has_ended() || Instant::now() > until {
             return Err(format!("a server does not serve: {}", server.log().trim()));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    Ok(server)
+    Ok(())
 }
 
-fn loaded(port: u16, options: &Options, testbed: &Testbed) -> Result<LoadReport, String> {
+fn loaded(url: &str, more: &[&str], options: &Options, testbed: &Testbed) -> Result<LoadReport, String> {
     let seconds = options.length.seconds();
     let workload = workload::write(testbed, &["/hello"], Some(server::HELLO))?;
-    let (url, cpus): (String, &CpuSet) = (format!("http://127.0.0.1:{port}"), &testbed.client_cpu);
+    let cpus: &CpuSet = &testbed.client_cpu;
     let numbers = [options.connections, options.processes].map(|number| number.to_string());
     let mut command = Command::new(&testbed.assay);
-    command.args([
-        "load",
-        &url,
-        "--json",
-        "-c",
-        &numbers[0],
-        "--generators",
-        &numbers[1],
-        "--timeout",
-        "20s",
-    ]);
-    command.args(["-d", &format!("{seconds}s"), "--cpus", &cpus.to_string(), "--workload"]).arg(workload);
+    command.args(["load", url, "--json", "-c", &numbers[0], "--generators", &numbers[1], "--timeout", "20s"]);
+    command
+        .args(more)
+        .args(["-d", &format!("{seconds}s"), "--cpus", &cpus.to_string(), "--workload"])
+        .arg(workload);
     let limit = Duration::from_secs(seconds.into()) + GRACE;
     let ended = Running::start(&mut command, cpus)?.finish(limit, testbed)?;
     let ended = ended.with_code(&[0, 11], "assay load")?;

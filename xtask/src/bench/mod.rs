@@ -2,6 +2,7 @@
 //! with their spread, as tables for docs/results/instrument.md.
 
 mod blocks;
+mod books;
 mod designs;
 mod fleet;
 mod http2;

@@ -1,6 +1,7 @@
 //! What the benchmarks and the oracle share: a testbed, processes that end with their owner, and the
 //! clients and servers of others behind one face each.
 
+pub(crate) mod cable;
 pub(crate) mod client;
 pub(crate) mod process;
 pub(crate) mod server;

@@ -10,14 +10,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
-use nix::sched::{CloneFlags, unshare};
 
 use crate::measure::Testbed;
+use crate::measure::cable::create_cable;
 use subject::{SUBJECTS, Subject};
 use trial::{Trial, Wire};
-
-/// The two ends of the virtual cable for AF_XDP.
-const CABLE: [&str; 2] = ["left", "right"];
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -107,23 +104,6 @@ fn can_have_cable() -> bool {
     };
     println!("skipped: xdp: {problem}; it needs root's rights and iproute2");
     false
-}
-
-/// A virtual cable in a network of this thread's own.
-fn create_cable() -> Result<(), String> {
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("a network namespace: {error}"))?;
-    let [left, right] = CABLE;
-    ip(&format!("link add {left} type veth peer name {right}"))?;
-    ip(&format!("link set {left} up"))?;
-    ip(&format!("link set {right} up"))
-}
-
-fn ip(words: &str) -> Result<(), String> {
-    match Command::new("ip").args(words.split_whitespace()).output() {
-        Err(error) => Err(format!("ip: {error}")),
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("ip {words}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-    }
 }
 
 fn build_library(root: &Path) -> Result<PathBuf, String> {

@@ -9,10 +9,10 @@ use assay_model::load::{LoadReport, StackCounts};
 use assay_model::stats_page;
 use rustix::process::Signal;
 
-use super::CABLE;
 use super::memory::growth;
 use super::subject::{BODY_BYTES, PORT, Subject, body};
 use crate::measure::Testbed;
+use crate::measure::cable::CABLE;
 use crate::measure::process::Running;
 
 /// Addresses of server and generator: nobody else is on these wires.

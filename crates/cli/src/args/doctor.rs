@@ -24,9 +24,12 @@ pub(crate) struct DoctorArguments {
     /// Look at saved files of another machine: a folder with its proc/ and sys/; nothing is measured then
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// Look at every host of a lab instead: whether an agent answers there, its clock, its machine (docs/fleet.md)
+    /// Look at every host of a lab instead: whether an agent answers there, its clock, its machine, the network (docs/fleet.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "root", "watch"])]
     pub(crate) lab: Option<PathBuf>,
+    /// Do not load the network between the hosts of the lab to see what it carries
+    #[arg(long, requires = "lab")]
+    pub(crate) no_network: bool,
     /// Stay within ASCII
     #[arg(long)]
     pub(crate) ascii: bool,

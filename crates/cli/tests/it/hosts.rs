@@ -12,11 +12,7 @@ use predicates::str::contains;
 
 use rustix::process::{Signal, kill_process};
 
-use crate::support::{Lab, Running, Sshd, eventually, listing, process_on, stdout, windows};
-
-/// What an agent is started by in a network namespace of its own, whose loopback is up.
-const APART: &str =
-    "command = [\"unshare\", \"--net\", \"sh\", \"-c\", \"ip link set lo up; exec \\\"$@\\\"\", \"sh\"]";
+use crate::support::{Lab, Running, Sshd, Star, eventually, listing, process_on, stdout, windows};
 
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
@@ -27,20 +23,23 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn every_host_is_looked_at_and_nothing_is_left() {
-    if !is_root() {
-        return;
-    }
+fn every_host_is_looked_at_and_the_network_between_them() {
     let lab = Lab::new();
+    let Some(star) = Star::new(3) else { return };
+    let (server, address) = (star.transport(1, 0), star.address(1));
     let hosts = format!(
-        "[[host]]\nname = \"here\"\ntransport = \"local\"\nroles = [\"generator\"]\n\n\
-         [[host]]\nname = \"apart\"\ntransport = \"command\"\n{APART}\nroles = [\"server\"]\naddress = \"127.0.0.1\"\n"
+        "[[host]]\nname = \"load\"\n{}roles = [\"generator\"]\n\n\
+         [[host]]\nname = \"apart\"\n{server}roles = [\"server\"]\naddress = \"{address}\"\n",
+        star.transport(2, 0)
     );
     lab.write("lab.toml", &hosts);
-    let text = stdout(&lab.assay(&["doctor", "--lab", "lab.toml", "--json"]).assert());
-    let report: LabReport = serde_json::from_str(&text).expect("a report");
+    let doctor = |more: &[&str]| {
+        let command = lab.command(&[&["doctor", "--lab", "lab.toml"], more].concat());
+        assert_cmd::Command::from_std(star.on(0, &command)).assert()
+    };
+    let report: LabReport = serde_json::from_str(&stdout(&doctor(&["--json"]))).expect("a report");
     assert_eq!(report.schema, LAB_SCHEMA);
-    assert_eq!(report.hosts.iter().map(|host| &*host.host.name).collect::<Vec<_>>(), ["here", "apart"]);
+    assert_eq!(report.hosts.iter().map(|host| &*host.host.name).collect::<Vec<_>>(), ["load", "apart"]);
     for host in &report.hosts {
         assert_eq!(host.problems, Vec::<String>::new());
         let found = host.found.as_ref().expect("found");
@@ -48,8 +47,20 @@ fn every_host_is_looked_at_and_nothing_is_left() {
         assert!(found.clock.offset_ns.unsigned_abs() <= found.clock.error_ns.0, "{:?}", found.clock);
         assert!(found.diagnosis.host.cpus > 0 && found.free_bytes.is_some());
     }
-    let shown = lab.assay(&["doctor", "--lab", "lab.toml"]).assert();
-    shown.stdout(contains("round trip").and(contains("apart  server")));
+    let [link] = report.links.as_slice() else { panic!("one link: {:?}", report.links) };
+    assert_eq!(
+        (link.server.as_deref(), &link.hosts[..], &link.problem),
+        (Some("apart"), &["load".to_owned()][..], &None)
+    );
+    assert!(link.round_trip_ns.is_some() && link.carried.is_some() && link.to_server.is_some(), "{link:?}");
+    let shown = doctor(&[]).stdout(contains("round trip").and(contains("apart  server")));
+    shown.stdout(contains("bit/s from apart to load").and(contains("bit/s from load to apart")));
+    let quietly = stdout(&doctor(&["--no-network"]));
+    assert!(!quietly.contains("the network"), "{quietly}");
+    lab.write("lab.toml", &hosts.replace(&address, "127.0.0.1"));
+    doctor(&[]).code(4).stdout(contains("→ what the network carries between apart and load is not known"));
+    eventually("nobody is left", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub mod generator;
 mod here;
 pub mod host;
 mod jobs;
+pub(crate) mod links;
 pub mod message;
 pub mod parcels;
 pub mod session;

@@ -27,8 +27,9 @@ use crate::supervisor::Ended;
 const END_PATIENCE: Duration = Duration::from_secs(30);
 /// The silence after which an agent ends that is cut off.
 const LEASE: Nanos = Nanos::from_millis(120_000);
-/// The silence after which it is asked for something, so that it knows that we are there.
-const SIGN: Duration = Duration::from_secs(20);
+/// The silence after which it is asked for something, so that it knows that we are there: longer than most windows, in which nothing is
+/// sent.
+const SIGN: Duration = Duration::from_secs(60);
 /// Longest wait until there is room for words that nobody answers.
 const SAYING: Duration = Duration::from_secs(2);
 /// How often a wait looks whether it is still wanted.

@@ -1,25 +1,83 @@
-//! A look at every host of a lab: whether an agent answers, how its clock stands to ours, what its machine is.
+//! A look at every host of a lab: whether an agent answers, how its clock stands to ours, what its machine is, and what the network between
+//! them carries.
 
 use std::net::IpAddr;
 use std::thread;
 
+use assay_host::cpuset::allowed;
+use assay_link::Link;
 use assay_model::cpuset::CpuSet;
+use assay_model::host_link::HostLink;
 use assay_model::lab::{HostFound, HostReport, HostRole, LAB_SCHEMA, Lab, LabHost, LabReport};
 
 use super::asking::Agent as _;
 use super::error::HostError;
+use super::host::Host;
+use super::links::LinkProbe;
 use super::message::{Answer, Request};
 use super::session::{OwnProgram, Session};
+use crate::scratch::SCRATCH_PREFIX;
+use crate::secrets::Secrets;
+use crate::stop::Stop;
+use crate::tools::Tools;
 
-/// Looks at all hosts at the same time.
-pub fn survey(lab: &Lab, own: &OwnProgram) -> LabReport {
-    let hosts = thread::scope(|scope| {
+/// Looks at all hosts at the same time, and then at the network between those that can be used, if that is wanted.
+pub fn survey(lab: &Lab, own: &OwnProgram, with_links: bool) -> LabReport {
+    let hosts: Vec<HostReport> = thread::scope(|scope| {
         let look = |host| scope.spawn(move || visit(host, own));
         let looks: Vec<_> = lab.hosts.iter().map(look).collect();
         // A thread that panics has found a fault of ours, which is no host's.
         looks.into_iter().filter_map(|look| look.join().ok()).collect()
     });
-    LabReport { schema: LAB_SCHEMA.to_owned(), hosts }
+    let links = if with_links { links(&hosts, own) } else { Vec::new() };
+    LabReport { schema: LAB_SCHEMA.to_owned(), hosts, links }
+}
+
+/// What the network carries from each host of servers to those of the load, and from that of the database to those of the servers.
+fn links(hosts: &[HostReport], own: &OwnProgram) -> Vec<HostLink> {
+    let usable = |role: HostRole| -> Vec<LabHost> {
+        let usable = hosts.iter().filter(|host| host.problems.is_empty()).map(|host| &host.host);
+        usable.filter(|host| host.roles.contains(&role)).cloned().collect()
+    };
+    let (servers, generators) = (usable(HostRole::Server), usable(HostRole::Generator));
+    let to_load = servers.iter().map(|server| (server, &generators));
+    let databases = usable(HostRole::Database);
+    let to_servers = databases.iter().map(|database| (database, &servers));
+    let pairs = to_load.chain(to_servers).filter(|(server, _)| server.address.is_some());
+    pairs.flat_map(|(server, others)| links_of(server, others, own)).collect()
+}
+
+/// What the network carries from one host to others, or to this one where there are no others.
+fn links_of(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Vec<HostLink> {
+    let others: Vec<LabHost> = others.iter().filter(|other| other.name != server.name).cloned().collect();
+    let named = |link| HostLink { server: Some(server.name.clone()), ..link };
+    let links = links_from(server, &others, own).unwrap_or_else(|problem| {
+        let hosts = others.iter().map(|host| host.name.clone()).collect();
+        vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
+    });
+    links.into_iter().map(named).collect()
+}
+
+fn links_from(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Result<Vec<HostLink>, String> {
+    let work =
+        tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir().map_err(|error| error.to_string())?;
+    let secrets = Secrets::of(std::env::vars_os());
+    // No contender is there, and so no file that it serves.
+    let files = work.path().join("files");
+    let tools = Tools { assay: own.path.clone(), files, preload: None, secrets };
+    let told = |error: HostError| error.to_string();
+    let (host, _) = Host::open(server, &tools, &own.version, &mut || true).map_err(told)?;
+    let probe = LinkProbe {
+        tools: &tools,
+        link: &Link::loopback(),
+        generator_cpus: &allowed(),
+        has_bodies: true,
+        seed: 1,
+        work: work.path(),
+        stop: &Stop::default(),
+    };
+    let links = probe.between(&host, others, &work.path().join("server.log"));
+    host.end().map(|()| links).map_err(told)
 }
 
 fn visit(host: &LabHost, own: &OwnProgram) -> HostReport {

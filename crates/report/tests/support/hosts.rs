@@ -2,7 +2,8 @@
 
 use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
-use assay_model::hosts::{BesideHosts, Carried, CarriedToServer, HostLink, HostStanding};
+use assay_model::host_link::{Carried, CarriedToServer, HostLink};
+use assay_model::hosts::{BesideHosts, HostStanding};
 use assay_model::interval::Interval;
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::record::Record;

@@ -1,7 +1,7 @@
 //! Whether load reached what the network between hosts carries.
 
 use assay_model::evidence::Busiest;
-use assay_model::hosts::{Carried, HostLink};
+use assay_model::host_link::{Carried, HostLink};
 use assay_model::load::LoadReport;
 use assay_model::record::{Measurement, Record};
 

@@ -1,4 +1,4 @@
-//! `assay doctor --lab`: the hosts of a lab in one table, and what speaks against each.
+//! `assay doctor --lab`: the hosts of a lab in one table, what the network between them carries, and what speaks against each.
 
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use assay_lab::hosts::session::OwnProgram;
 use assay_lab::hosts::survey::survey;
 use assay_model::check::CheckOutcome;
 use assay_model::doctor::Fitness;
+use assay_model::host_link::HostLink;
 use assay_model::lab::{HostReport, HostRole, LabReport};
-use assay_report::{foreign, format, text};
+use assay_report::{foreign, format, network, text};
 
 use super::print_json;
 use crate::args::DoctorArguments;
@@ -25,7 +26,8 @@ const UNKNOWN: &str = "–";
 pub(super) fn run(file: &Path, arguments: &DoctorArguments) -> Result<Exit, Failure> {
     let lab = read_lab(file)?;
     let path = std::env::current_exe().map_err(|error| Failure::Bug(format!("where am I? {error}")))?;
-    let report = survey(&lab, &OwnProgram { path, version: env!("CARGO_PKG_VERSION").to_owned() });
+    let own = OwnProgram { path, version: env!("CARGO_PKG_VERSION").to_owned() };
+    let report = survey(&lab, &own, !arguments.no_network);
     if arguments.json {
         print_json(serde_json::to_string_pretty(&report))?;
     } else {
@@ -38,9 +40,17 @@ pub(super) fn run(file: &Path, arguments: &DoctorArguments) -> Result<Exit, Fail
 fn render(report: &LabReport) -> String {
     let heading = HEADINGS.map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = std::iter::once(heading).chain(report.hosts.iter().map(row)).collect();
+    let (unknown, known): (Vec<&HostLink>, Vec<&HostLink>) =
+        report.links.iter().partition(|link| link.problem.is_some());
+    let told = |links: Vec<&HostLink>, sign: &str| -> String {
+        let notes = links.into_iter().flat_map(network::notes);
+        notes.map(|note| format!("{sign}{}\n", foreign::line(&note))).collect()
+    };
     let problems = report.hosts.iter().flat_map(|host| &host.problems);
-    let told: String = problems.map(|problem| format!("→ {}\n", foreign::line(problem))).collect();
-    if told.is_empty() { table(&rows) } else { format!("{}\n{told}", table(&rows)) }
+    let problems = problems.map(|problem| format!("→ {}\n", foreign::line(problem)));
+    let parts = [told(known, ""), problems.collect::<String>() + &told(unknown, "→ ")];
+    let parts = parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
+    table(&rows) + &parts.collect::<String>()
 }
 
 fn row(report: &HostReport) -> Vec<String> {
@@ -90,5 +100,6 @@ fn exit(report: &LabReport, strict: bool) -> Exit {
                 Some(Fitness::Unfit) | None => false,
             }
     };
-    if report.hosts.iter().all(is_usable) { Exit::Ok } else { Exit::MachineUnfit }
+    let is_known = report.links.iter().all(|link| link.problem.is_none());
+    if is_known && report.hosts.iter().all(is_usable) { Exit::Ok } else { Exit::MachineUnfit }
 }
