@@ -2,13 +2,14 @@
 //! beside the server's.
 
 use std::ffi::OsString;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::limits::free_port;
+use assay_host::system::SystemSample;
 use assay_lab::generator::{Site, Tool};
 use assay_model::check::CheckOutcome;
 use assay_model::generator::{GeneratorName, Told};
@@ -29,7 +30,7 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Connecting, draining and reporting take so long at most.
 const GRACE: Duration = Duration::from_secs(120);
 /// Addresses of a server on the user-space stack, and of generators, each of which has 28,000 ports to connect from.
-const STACK: &str = "10.77.0.1";
+const STACK: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const SOURCES: [&str; 4] = ["10.77.0.2", "10.77.0.3", "10.77.0.4", "10.77.0.5"];
 /// Of 20,000 descriptors, a usual limit, what connections may take.
 const CONNECTIONS_OF_A_SERVER: u32 = 19_000;
@@ -161,7 +162,7 @@ fn compare(options: &Options, testbed: &Testbed) -> Result<(), String> {
 
 /// Holds the connections and loads them, several generators against several processes at one port.
 fn hold_connections(options: &Options, testbed: &Testbed) -> Result<(), String> {
-    let port = free_port(std::net::Ipv4Addr::LOCALHOST.into()).map_err(|error| error.to_string())?;
+    let port = free_port(Ipv4Addr::LOCALHOST.into()).map_err(|error| error.to_string())?;
     let _servers = (0..options.processes).map(|_| serve(port, testbed)).collect::<Result<Vec<_>, _>>()?;
     tell_held(&loaded(&format!("http://127.0.0.1:{port}"), &[], options, testbed)?);
     Ok(())
@@ -172,6 +173,7 @@ fn hold_on_user_stack(options: &Options, testbed: &Testbed) -> Result<(), String
     let held = || {
         create_cable()?;
         let [left, right] = CABLE;
+        assay_wire::xdp::prepare_peer(right).map_err(|error| format!("{right}: {error}"))?;
         for source in SOURCES {
             ip(&format!("addr add {source}/24 dev {right}"))?;
         }
@@ -180,8 +182,16 @@ fn hold_on_user_stack(options: &Options, testbed: &Testbed) -> Result<(), String
         command.args(["serve", "--stack", "user", "--wire", &wire, "--wire-address", &address, "-p", "80"]);
         command.args(["--connections", &options.connections.to_string()]);
         let mut server = Running::start(&mut command, &testbed.server_cpu)?;
-        await_serving(&mut server, testbed, || TcpStream::connect((STACK, 80)).is_ok())?;
-        loaded(&format!("http://{STACK}"), &["--yes", "--source", &SOURCES.join(",")], options, testbed)
+        await_serving(&mut server, testbed, || is_reached((STACK, 80).into()))?;
+        let more = ["--yes", "--source", &SOURCES.join(",")];
+        let report = loaded(&format!("http://{STACK}"), &more, options, testbed)?;
+        // Of the network that this thread is in, where nobody else sends.
+        let sent_again = SystemSample::take().tcp.map(|tcp| tcp.retransmitted_segments);
+        println!(
+            "Segments that the generators' kernel sent again: {}.\n",
+            sent_again.map_or_else(|| "unknown".to_owned(), |count| count.to_string())
+        );
+        Ok(report)
     };
     // In a thread of its own, with which the network ends.
     let report = std::thread::scope(|scope| scope.spawn(held).join());
@@ -201,12 +211,19 @@ fn tell_held(report: &LoadReport) {
         report.connections.to_string(),
         report.books.connections_opened.to_string(),
         report.books.ok.to_string(),
-        report.books.failed().to_string(),
+        failed(report),
         report.books.censored.to_string(),
         table::rate(Some(report.window_ns.rate_of(report.window.ok))),
         if void.is_empty() { "–".to_owned() } else { void.join(", ") },
         table::number(Some(busiest), 2),
     ]);
+}
+
+/// Failed requests, with their classes.
+fn failed(report: &LoadReport) -> String {
+    let classes = report.books.errors.iter().map(|(class, count)| format!("{count} {class}"));
+    let classes: Vec<String> = classes.collect();
+    if classes.is_empty() { "0".to_owned() } else { classes.join(", ") }
 }
 
 /// One process of the server.
@@ -215,8 +232,12 @@ fn serve(port: u16, testbed: &Testbed) -> Result<Running, String> {
     command.args(["serve", "--share-port", "--engine", "epoll", "-p", &port.to_string()]);
     command.args(["--connections", &CONNECTIONS_OF_A_SERVER.to_string()]);
     let mut server = Running::start(&mut command, &testbed.server_cpu)?;
-    await_serving(&mut server, testbed, || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    await_serving(&mut server, testbed, || is_reached((Ipv4Addr::LOCALHOST, port).into()))?;
     Ok(server)
+}
+
+fn is_reached(address: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
 }
 
 fn await_serving(
