@@ -1,12 +1,16 @@
 //! What documents promise: every claim of docs/security.md names its tests, and every test that it names exists; every
-//! workflow in a document names its actions by commit and leaves no token on the disk.
+//! workflow in a document names its actions by commit and leaves no token on the disk; every rule of trust has its entry.
 
 use std::collections::BTreeSet;
+
+use assay_model::rule::Rule;
 
 /// The document whose bullets with a test are claims.
 pub(crate) const CLAIMS: &str = "docs/security.md";
 /// Where its claims begin: above are only words about them.
 const FIRST_SECTION: &str = "\n## ";
+/// The page with tables of all rules of trust, whose names are in the first column.
+pub(crate) const TRUST: &str = "docs/method/trust.md";
 /// Hexadecimal digits of a commit.
 const COMMIT_DIGITS: usize = 40;
 
@@ -35,6 +39,14 @@ fn check_claim(claim: &str, tests: &BTreeSet<String>) -> Vec<String> {
     let names = names.split('`').skip(1).step_by(2);
     let absent = names.filter(|name| !tests.contains(*name));
     absent.map(|name| format!("{CLAIMS}: there is no test `{name}`, of the claim `{told}`")).collect()
+}
+
+/// Rules without an entry in the page on trust.
+pub(crate) fn check_rules(text: &str) -> Vec<String> {
+    let entries = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let told: BTreeSet<&str> = entries.flat_map(|entry| entry.split('`').skip(1).step_by(2)).collect();
+    let untold = Rule::ALL.iter().filter(|rule| !told.contains(rule.name()));
+    untold.map(|rule| format!("{TRUST}: no table tells of the rule `{rule}`")).collect()
 }
 
 /// Actions that a document names by a tag, which can be moved, and checkouts that leave their token behind.
@@ -70,6 +82,14 @@ mod tests {
         assert!(of("- so it is\n  (tests: `one`, `two`)\n- and so (test: `one`)\n\nProse.\n").is_empty());
         assert!(of("- so it is\n\n(test: `one`)\n")[0].contains("no test beside the claim `so it is`"));
         assert!(of("- so\n  (test: `three`)\n")[0].contains("there is no test `three`"));
+    }
+
+    #[test]
+    fn a_rule_without_an_entry_in_a_table_is_found() {
+        let ours = include_str!("../../docs/method/trust.md");
+        assert!(check_rules(ours).is_empty());
+        let findings = check_rules(&ours.replace("| `at-limit` |", "| it | `at-limit`"));
+        assert_eq!(findings, ["docs/method/trust.md: no table tells of the rule `at-limit`"]);
     }
 
     #[test]

@@ -38,8 +38,9 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
         }
         files.insert(path.to_string_lossy().into_owned(), text);
     }
-    let promised = std::fs::read_to_string(root.join(claims::CLAIMS)).unwrap_or_default();
-    findings.extend(claims::check(&promised, &functions));
+    let document = |name: &str| files.get(name).and_then(Option::as_deref).unwrap_or_default();
+    findings.extend(claims::check(document(claims::CLAIMS), &functions));
+    findings.extend(claims::check_rules(document(claims::TRUST)));
     findings.extend(references::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(dependencies::check(&files));

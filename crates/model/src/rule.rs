@@ -19,6 +19,9 @@ macro_rules! rules {
         }
 
         impl Rule {
+            /// All rules of this version.
+            pub const ALL: &[Self] = &[$(Self::$rule,)+];
+
             /// Its stable name, such as `generator-saturated`.
             pub fn name(self) -> &'static str {
                 match self {
