@@ -4,8 +4,9 @@ use assay_model::cross_check::{CrossCheck, CrossCheckStanding};
 use assay_model::generator::GeneratorName;
 use assay_model::generator_window::CountedBy;
 use assay_model::record::{GeneratorEntry, Record};
-use assay_model::verdict::Verdict;
 
+use crate::standings::or_dash;
+use crate::table::{Column, Row, Table};
 use crate::{foreign, format, notes};
 
 /// What a table shows; percentiles are each generator's own.
@@ -13,41 +14,23 @@ pub(crate) fn title(crossed: &CrossCheck) -> String {
     format!("{}: by generator", notes::cell_title(&crossed.cell))
 }
 
-/// A column behind the contender's name.
-pub(crate) struct Column {
-    pub(crate) head: &'static str,
-    /// How gladly it is given up where there is no room, the highest first.
-    pub(crate) drop: u8,
-    pub(crate) text: fn(&CrossCheckStanding) -> String,
-}
-
-/// All columns.
-pub(crate) const COLUMNS: [Column; 8] = [
-    Column { head: "generator", drop: 0, text: |standing| standing.generator.to_string() },
-    Column {
-        head: "req/s",
-        drop: 1,
-        text: |standing| or_dash(standing.per_second.map(|of| of.estimate), format::rate),
-    },
-    Column {
-        head: "of ours",
-        drop: 2,
-        text: |standing| or_dash(standing.to_ours.map(|of| of.estimate), format::close_ratio),
-    },
-    Column {
-        head: "95 % interval",
-        drop: 4,
-        text: |standing| or_dash(standing.to_ours, |of| format::quotient_interval(&of).interval),
-    },
-    Column { head: "per CPU-s", drop: 3, text: |standing| or_dash(standing.per_cpu_second, format::rate) },
-    Column { head: "told p50", drop: 6, text: |standing| or_dash(standing.told_p50_ns, format::duration) },
-    Column { head: "told p99", drop: 5, text: |standing| or_dash(standing.told_p99_ns, format::duration) },
-    Column { head: "failed", drop: 7, text: |standing| format::count(standing.failed) },
-];
-
-/// The text of what is there.
-fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
+/// The table of one cell.
+pub(crate) fn table<'v>(record: &Record, crossed: &'v CrossCheck) -> Table<'v, CrossCheckStanding> {
+    Table::new("contender", &crossed.standings, |of| Row::of(record, &of.contender, None))
+        .column(Column::labels("generator"), |of| of.generator.to_string())
+        .column(Column::numbers("req/s").drop(1), |of| {
+            or_dash(of.per_second.map(|of| of.estimate), format::rate)
+        })
+        .column(Column::numbers("of ours").drop(2), |of| {
+            or_dash(of.to_ours.map(|of| of.estimate), format::close_ratio)
+        })
+        .column(Column::numbers("95 % interval").drop(4), |of| {
+            or_dash(of.to_ours, |of| format::quotient_interval(&of).interval)
+        })
+        .column(Column::numbers("per CPU-s").drop(3), |of| or_dash(of.per_cpu_second, format::rate))
+        .column(Column::numbers("told p50").drop(6), |of| or_dash(of.told_p50_ns, format::duration))
+        .column(Column::numbers("told p99").drop(5), |of| or_dash(of.told_p99_ns, format::duration))
+        .column(Column::numbers("failed").drop(7), |of| format::count(of.failed))
 }
 
 /// What must be known of a table: whose counts, what its generators do not do, and which of them failed.
@@ -168,23 +151,9 @@ pub(crate) fn absences(record: &Record) -> Vec<String> {
     told.collect()
 }
 
-/// All cells as Markdown tables.
-pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
-    verdict.cross_checks.iter().map(|crossed| markdown_table(record, crossed)).collect()
-}
-
-fn markdown_table(record: &Record, crossed: &CrossCheck) -> String {
-    let heads: String = COLUMNS.iter().map(|column| format!(" {} |", column.head)).collect();
-    let mut out = format!("\n### {}\n\n| contender |{heads}\n", foreign::markdown(&title(crossed)));
-    out += &format!("|:--|:--|{}\n", "--:|".repeat(COLUMNS.len() - 1));
-    for standing in &crossed.standings {
-        let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
-        let texts: String = COLUMNS.iter().map(|column| format!(" {} |", (column.text)(standing))).collect();
-        out += &format!("| {}{limit} |{texts}\n", foreign::markdown(&standing.contender));
-    }
-    out += "\n";
-    footnotes(crossed).iter().for_each(|note| out += &format!("- {}\n", foreign::markdown(note)));
-    out
+/// One cell in Markdown.
+pub(crate) fn markdown(record: &Record, crossed: &CrossCheck) -> String {
+    table(record, crossed).markdown(&title(crossed)) + "\n" + &foreign::markdown_list(&footnotes(crossed))
 }
 
 #[cfg(test)]

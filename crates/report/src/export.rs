@@ -14,14 +14,13 @@ pub use openmetrics::openmetrics;
 pub use summary::summary;
 
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, LatencyVerdict, RedlineVerdict, Standing, Verdict};
+use assay_model::verdict::{CellVerdict, Verdict};
 use serde::Serialize;
 
 use crate::absent::absent;
-use crate::standings::{Column, telling};
 use crate::{
-    ReportError, cross_check, disturbed, foreign, format, hosts, notes, protocol, proxy, published, stack,
-    text, why, words,
+    ReportError, cross_check, disturbed, foreign, hosts, notes, protocol, proxy, published, rates, stack,
+    standings, text, why, words,
 };
 
 /// Name and version of the format that [`json`] writes.
@@ -64,16 +63,18 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         out += &markdown_standings(record, cell);
     }
     for cell in &verdict.latency {
-        out += &markdown_latency(record, cell);
+        out += &rates::response_times(record, cell).markdown(&notes::latency_title(record, &cell.cell));
     }
-    verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
-    verdict.answered.iter().for_each(|cell| out += &published::markdown_answered(cell));
+    for cell in &verdict.redlines {
+        out += &rates::redlines(record, cell).markdown(&notes::redline_title(&cell.cell));
+    }
+    for cell in &verdict.answered {
+        out += &published::answered(record, cell).markdown(&published::answered_title(&cell.cell));
+    }
     verdict.published.iter().for_each(|published| out += &published::markdown(record, published));
-    out += &cross_check::markdown(record, verdict);
+    verdict.cross_checks.iter().for_each(|crossed| out += &cross_check::markdown(record, crossed));
     out += &hosts::markdown(record, verdict);
-    out += &stack::markdown(record, verdict);
-    out += &protocol::markdown(record, verdict);
-    out += &proxy::markdown(verdict);
+    out += &markdown_costs(record, verdict);
     out += &why::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
@@ -91,80 +92,27 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
-    let columns: Vec<&Column> = telling(cell).filter(|column| column.in_markdown).collect();
-    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::cell_title(&cell.cell)));
-    let in_flight = cell.cell.in_flight();
-    let head = |column: &&Column| match column.head {
-        "p50" => format!(" p50 at {in_flight} in flight |"),
-        head => format!(" {head} |"),
-    };
-    out += &format!("| contender |{}\n", columns.iter().map(head).collect::<String>());
-    let aligned = columns.iter().map(|column| if column.is_text { ":--|" } else { "--:|" });
-    out += &format!("|:--|{}\n", aligned.collect::<String>());
-    for standing in &cell.standings {
-        out += &markdown_row(record, standing, &columns);
-    }
+    let mut out = standings::table(record, cell).markdown(&notes::cell_title(&cell.cell));
     for note in notes::footnotes(cell) {
         out += &format!("\n{}\n", foreign::markdown(&note));
     }
     out
 }
 
-fn markdown_row(record: &Record, standing: &Standing, columns: &[&Column]) -> String {
-    let name = foreign::markdown(&standing.contender);
-    if let Some(reason) = &standing.withheld {
-        let rest = " |".repeat(columns.len().saturating_sub(1));
-        return format!("| {name} | withheld: {} |{rest}\n", foreign::markdown(&words::withheld(reason)));
+/// What stacks, protocols and proxies cost.
+fn markdown_costs(record: &Record, verdict: &Verdict) -> String {
+    let mut out = String::new();
+    for of in &stack::comparisons(record, verdict) {
+        out += &stack::table(record, of).markdown(&format!("Stack cost: {}", stack::title(of)));
     }
-    let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
-    let cells = columns.iter().map(|column| format!(" {} |", (column.text)(standing)));
-    format!("| {name}{limit} |{}\n", cells.collect::<String>())
-}
-
-fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
-    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::latency_title(record, &verdict.cell)));
-    out += "| contender | offered/s | of own capacity | p50 | p90 | p99 | interval | p99.9 |\n";
-    out += "|:--|--:|--:|--:|--:|--:|:-:|--:|\n";
-    for standing in &verdict.standings {
-        let name = foreign::markdown(&standing.contender);
-        if let Some(reason) = &standing.withheld {
-            out += &format!(
-                "| {name} | withheld: {} | | | | | | |\n",
-                foreign::markdown(&words::withheld(reason))
-            );
-            continue;
-        }
-        let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
-        out += &format!(
-            "| {name}{limit} | {} | {} | {} | {} | {} | {} | {} |\n",
-            format::rate(standing.offered_per_second),
-            or_dash(standing.share_of_capacity.map(format::percent)),
-            notes::quantile_text(standing, 0.5),
-            notes::quantile_text(standing, 0.9),
-            notes::quantile_text(standing, 0.99),
-            notes::quantile_interval(standing, 0.99),
-            notes::quantile_text(standing, 0.999),
-        );
+    for of in &protocol::comparisons(verdict) {
+        out += &protocol::table(record, of).markdown(&protocol::title(of));
     }
-    out
-}
-
-fn markdown_redlines(verdict: &RedlineVerdict) -> String {
-    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::redline_title(&verdict.cell)));
-    out += "| contender | keeps/s | misses/s | of capacity | recovers at | trials | servers | |\n";
-    out += "|:--|--:|--:|--:|--:|--:|--:|:--|\n";
-    for standing in &verdict.standings {
-        out += &format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
-            foreign::markdown(&standing.contender),
-            notes::or_dash(standing.kept_per_second, format::rate),
-            notes::or_dash(standing.missed_per_second, format::rate),
-            notes::or_dash(standing.share_of_capacity, format::percent),
-            notes::or_dash(standing.recovered_per_second, format::rate),
-            standing.trials,
-            standing.servers,
-            notes::redline_end_in_words(standing.end),
-        );
+    for of in &proxy::costs(verdict) {
+        out += &proxy::cost_table(record, of).markdown(&format!("Proxies: {}", proxy::cost_title(of)));
+    }
+    for of in &proxy::added(verdict) {
+        out += &proxy::added_table(record, of).markdown(&format!("Proxies: {}", proxy::added_title(of)));
     }
     out
 }
@@ -195,8 +143,4 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         lines.push(format!("- **Generator**: {}", foreign::markdown(&absence)));
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
-}
-
-fn or_dash(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "–".to_owned())
 }

@@ -36,6 +36,11 @@ pub fn markdown(text: &str) -> String {
     safe
 }
 
+/// A list of Markdown, a line for each text.
+pub(crate) fn markdown_list(texts: &[String]) -> String {
+    texts.iter().map(|text| format!("- {}\n", markdown(text))).collect()
+}
+
 /// A code span of Markdown, outside tables: its fence is longer than any in the text (GFM 0.29, §6.3).
 pub fn markdown_code(text: &str) -> String {
     let text = line(text);

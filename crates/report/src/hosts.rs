@@ -11,6 +11,7 @@ use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
 
 use crate::network;
+use crate::table::{Column, Row, Table};
 use crate::words::count_of;
 use crate::{foreign, format};
 
@@ -54,37 +55,23 @@ fn host<'r>(record: &'r Record, standing: &'r HostStanding) -> Option<Host<'r>> 
     Some(Host { standing, machine, cpus, address: None, clock, link })
 }
 
-/// A column behind the host's name.
-pub(crate) struct Column {
-    pub(crate) head: &'static str,
-    /// How gladly it is given up where there is no room, the highest first.
-    pub(crate) drop: u8,
-    pub(crate) text: fn(&Host<'_>) -> String,
+/// All hosts, and what each did.
+pub(crate) fn table<'h, 'r>(hosts: &'h [Host<'r>]) -> Table<'h, Host<'r>> {
+    let numbers = |head, drop| Column::numbers(head).drop(drop).foreign();
+    Table::new("host", hosts, |host| Row::named(&host.standing.name))
+        .column(Column::labels("role"), |host| host.standing.role.name().to_owned())
+        .column(numbers("CPUs", 6), |host| host.cpus.to_owned())
+        .column(numbers("round trip", 8), |host| round_trip(&host.clock))
+        .column(numbers("clock ±", 7), |host| duration(Some(host.standing.clock_error_ns)))
+        .column(numbers("to server", 9), |host| duration(host.link.and_then(|link| link.round_trip_ns)))
+        .column(numbers("carries", 10), |host| or_dash(host.link.and_then(network::carries)))
+        .column(numbers("began", 5), |host| or_dash(host.standing.began_ns.map(began)))
+        .column(numbers("answers", 1), |host| or_dash(host.standing.answers_share.map(format::percent)))
+        .column(numbers("busy", 2), |host| or_dash(host.standing.busy_share.map(format::percent)))
+        .column(numbers("waited", 4), |host| or_dash(host.standing.delay_share.map(format::percent)))
+        .column(numbers("sent late", 11), |host| duration(host.standing.lag_p99_ns))
+        .column(numbers("late, lost", 3), |host| troubles(host.standing))
 }
-
-/// All columns.
-pub(crate) const COLUMNS: [Column; 12] = [
-    Column { head: "role", drop: 0, text: |host| host.standing.role.name().to_owned() },
-    Column { head: "CPUs", drop: 6, text: |host| host.cpus.to_owned() },
-    Column { head: "round trip", drop: 8, text: |host| round_trip(&host.clock) },
-    Column { head: "clock ±", drop: 7, text: |host| duration(Some(host.standing.clock_error_ns)) },
-    Column {
-        head: "to server",
-        drop: 9,
-        text: |host| duration(host.link.and_then(|link| link.round_trip_ns)),
-    },
-    Column { head: "carries", drop: 10, text: |host| or_dash(host.link.and_then(network::carries)) },
-    Column { head: "began", drop: 5, text: |host| or_dash(host.standing.began_ns.map(began)) },
-    Column {
-        head: "answers",
-        drop: 1,
-        text: |host| or_dash(host.standing.answers_share.map(format::percent)),
-    },
-    Column { head: "busy", drop: 2, text: |host| or_dash(host.standing.busy_share.map(format::percent)) },
-    Column { head: "waited", drop: 4, text: |host| or_dash(host.standing.delay_share.map(format::percent)) },
-    Column { head: "sent late", drop: 11, text: |host| duration(host.standing.lag_p99_ns) },
-    Column { head: "late, lost", drop: 3, text: |host| troubles(host.standing) },
-];
 
 fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
@@ -191,15 +178,5 @@ pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
     if hosts.is_empty() {
         return String::new();
     }
-    let heads: String = COLUMNS.iter().map(|column| format!(" {} |", column.head)).collect();
-    let mut out =
-        format!("\n### {TITLE}\n\n| host |{heads}\n|:--|:--|{}\n", "--:|".repeat(COLUMNS.len() - 1));
-    for host in &hosts {
-        let texts: String =
-            COLUMNS.iter().map(|column| format!(" {} |", foreign::markdown(&(column.text)(host)))).collect();
-        out += &format!("| {} |{texts}\n", foreign::markdown(&host.standing.name));
-    }
-    out += "\n";
-    footnotes(record, verdict).iter().for_each(|note| out += &format!("- {}\n", foreign::markdown(note)));
-    out
+    table(&hosts).markdown(TITLE) + "\n" + &foreign::markdown_list(&footnotes(record, verdict))
 }

@@ -6,7 +6,8 @@ use assay_model::record::Record;
 use assay_model::verdict::{Call, Interval, ProtocolCost, Verdict};
 use serde::Serialize;
 
-use crate::{foreign, format, notes, words};
+use crate::table::{Column, Row, Table};
+use crate::{format, notes};
 
 /// A protocol against the one that it runs over.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,12 +39,12 @@ pub(crate) fn title(comparison: &ProtocolComparison) -> String {
 }
 
 /// The cell without its protocol, which the title names.
-pub(crate) fn place(cell: &Cell) -> String {
+fn place(cell: &Cell) -> String {
     cell.over(Protocol::default()).to_string()
 }
 
 /// The ratio, its interval, and what may be said of it.
-pub(crate) fn ratio_texts(cost: &ProtocolCost) -> [String; 3] {
+fn ratio_texts(cost: &ProtocolCost) -> [String; 3] {
     let dash = || "–".to_owned();
     let Some(ratio) = &cost.ratio else { return [dash(), dash(), dash()] };
     let told = format::ratio_interval(ratio);
@@ -58,38 +59,21 @@ pub(crate) fn ratio_texts(cost: &ProtocolCost) -> [String; 3] {
 }
 
 /// A throughput, or a dash.
-pub(crate) fn rate_text(of: Option<Interval>) -> String {
+fn rate_text(of: Option<Interval>) -> String {
     notes::or_dash(of.map(|rate| rate.estimate), format::rate)
 }
 
-/// The comparisons as Markdown tables.
-pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
-    comparisons(verdict).iter().map(|comparison| markdown_table(record, comparison)).collect()
-}
-
-fn markdown_table(record: &Record, comparison: &ProtocolComparison) -> String {
+/// The table of one comparison.
+pub(crate) fn table<'c>(record: &Record, comparison: &'c ProtocolComparison) -> Table<'c, ProtocolCost> {
     let ProtocolComparison { protocol, base, rows } = comparison;
-    let mut out = format!("\n### {}\n\n", title(comparison));
-    out += &format!(
-        "| contender | workload | {protocol} req/s | {base} req/s | ratio | 95 % interval | p50 ratio | {protocol} is |\n"
-    );
-    out += "|:--|:--|--:|--:|--:|:-:|--:|:--|\n";
-    rows.iter().for_each(|cost| out += &markdown_row(record, cost));
-    out
-}
-
-fn markdown_row(record: &Record, cost: &ProtocolCost) -> String {
-    let limit = if notes::is_limit(record, &cost.contender) { " (limit)" } else { "" };
-    let (name, place) = (foreign::markdown(&cost.contender), foreign::markdown(&place(&cost.cell)));
-    if let Some(reason) = &cost.withheld {
-        let reason = foreign::markdown(&words::withheld(reason));
-        return format!("| {name}{limit} | {place} | withheld: {reason} | | | | | |\n");
-    }
-    let [ratio, interval, call] = ratio_texts(cost);
-    format!(
-        "| {name}{limit} | {place} | {} | {} | {ratio} | {interval} | {} | {call} |\n",
-        rate_text(cost.per_second),
-        rate_text(cost.base_per_second),
-        notes::or_dash(cost.p50_ratio, format::ratio),
-    )
+    let per_second =
+        |over: &Protocol| Column::numbers(format!("{over}/s")).drop(3).in_files_as(format!("{over} req/s"));
+    Table::new("contender", rows, |cost| Row::of(record, &cost.contender, cost.withheld.as_ref()))
+        .column(Column::labels("workload").drop(1).foreign().always_told(), |cost| place(&cost.cell))
+        .column(per_second(protocol), |cost| rate_text(cost.per_second))
+        .column(per_second(base), |cost| rate_text(cost.base_per_second))
+        .column(Column::numbers("ratio"), |cost| ratio_texts(cost)[0].clone())
+        .column(Column::intervals("95 % interval").drop(2), |cost| ratio_texts(cost)[1].clone())
+        .column(Column::numbers("p50 ratio").drop(4), |cost| notes::or_dash(cost.p50_ratio, format::ratio))
+        .column(Column::labels(format!("{protocol} is")).drop(5), |cost| ratio_texts(cost)[2].clone())
 }

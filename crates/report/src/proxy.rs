@@ -1,9 +1,11 @@
 //! What a proxy costs: the texts of every format.
 
 use assay_model::experiment::Cell;
+use assay_model::record::Record;
 use assay_model::verdict::{AddedLatency, AddedQuantile, Call, Interval, ProxyCost, Verdict};
 
-use crate::{foreign, format, notes, words};
+use crate::table::{Column, Row, Table};
+use crate::{format, notes};
 
 /// Nothing is known.
 const DASH: &str = "–";
@@ -68,7 +70,7 @@ pub(crate) fn added_title(added: &Added<'_>) -> String {
 }
 
 /// The ratio, its interval, and what may be said of it.
-pub(crate) fn ratio_texts(cost: &ProxyCost) -> [String; 3] {
+fn ratio_texts(cost: &ProxyCost) -> [String; 3] {
     let Some(ratio) = &cost.ratio else { return [DASH, DASH, DASH].map(str::to_owned) };
     let told = format::percent_interval(ratio);
     let call = match cost.call {
@@ -82,17 +84,17 @@ pub(crate) fn ratio_texts(cost: &ProxyCost) -> [String; 3] {
 }
 
 /// CPU time for a right answer, or a dash.
-pub(crate) fn cpu_text(ns: Option<f64>) -> String {
+fn cpu_text(ns: Option<f64>) -> String {
     notes::or_dash(ns, format::duration)
 }
 
 /// A throughput, or a dash.
-pub(crate) fn rate_text(of: Option<Interval>) -> String {
+fn rate_text(of: Option<Interval>) -> String {
     notes::or_dash(of.map(|rate| rate.estimate), format::rate)
 }
 
 /// What a proxy adds at a percentile, and its interval.
-pub(crate) fn added_texts(row: &AddedLatency, quantile: f64) -> [String; 2] {
+fn added_texts(row: &AddedLatency, quantile: f64) -> [String; 2] {
     let told = |of: &AddedQuantile| {
         let told = format::added_duration(&of.added_ns);
         [told.estimate, told.interval]
@@ -101,61 +103,39 @@ pub(crate) fn added_texts(row: &AddedLatency, quantile: f64) -> [String; 2] {
     of.map_or_else(|| [DASH, DASH].map(str::to_owned), told)
 }
 
-/// Both kinds of tables in Markdown.
-pub(crate) fn markdown(verdict: &Verdict) -> String {
-    let costs = costs(verdict).iter().map(markdown_costs).collect::<String>();
-    costs + &added(verdict).iter().map(markdown_added).collect::<String>()
+/// The table of throughputs.
+pub(crate) fn cost_table<'v>(record: &Record, costs: &Costs<'v>) -> Table<'v, ProxyCost> {
+    Table::new("proxy", costs.rows.iter().copied(), |of| Row::of(record, &of.contender, of.withheld.as_ref()))
+        .column(Column::numbers("req/s").drop(3), |of| rate_text(of.per_second))
+        .column(Column::numbers("alone").drop(4).in_files_as("alone req/s"), |of| {
+            rate_text(of.straight_per_second)
+        })
+        .column(Column::numbers("share"), |of| ratio_texts(of)[0].clone())
+        .column(Column::intervals("95 % interval").drop(2), |of| ratio_texts(of)[1].clone())
+        .column(Column::numbers("cpu/req").drop(1).in_files_as("CPU/req"), |of| {
+            cpu_text(of.cpu_per_request_ns)
+        })
+        .column(Column::numbers("upstream's").drop(1).in_files_as("upstream CPU/req"), |of| {
+            cpu_text(of.upstream_cpu_per_request_ns)
+        })
+        .column(Column::labels("it is").drop(5).in_files_as("proxy is"), |of| ratio_texts(of)[2].clone())
 }
 
-fn markdown_costs(costs: &Costs<'_>) -> String {
-    let mut out = format!("\n### Proxies: {}\n\n", foreign::markdown(&cost_title(costs)));
-    out +=
-        "| proxy | req/s | alone req/s | share | 95 % interval | CPU/req | upstream CPU/req | proxy is |\n";
-    out += "|:--|--:|--:|--:|:-:|--:|--:|:--|\n";
-    for cost in &costs.rows {
-        let name = foreign::markdown(&cost.contender);
-        if let Some(reason) = &cost.withheld {
-            let reason = foreign::markdown(&words::withheld(reason));
-            out += &format!("| {name} | withheld: {reason} | | | | | | |\n");
-            continue;
-        }
-        let [share, interval, call] = ratio_texts(cost);
-        out += &format!(
-            "| {name} | {} | {} | {share} | {interval} | {} | {} | {call} |\n",
-            rate_text(cost.per_second),
-            rate_text(cost.straight_per_second),
-            cpu_text(cost.cpu_per_request_ns),
-            cpu_text(cost.upstream_cpu_per_request_ns),
-        );
+/// The table of response times.
+pub(crate) fn added_table<'v>(record: &Record, added: &Added<'v>) -> Table<'v, AddedLatency> {
+    let rows = added.rows.iter().copied();
+    let mut table = Table::new("proxy", rows, |of| Row::of(record, &of.contender, of.withheld.as_ref()))
+        .column(Column::numbers("offered/s").drop(3).in_files_as("req/s"), |of| {
+            format::rate(of.offered_per_second)
+        });
+    for &q in &added.quantiles {
+        // The interval is what makes a difference one; of the percentiles the middle ones are given up first.
+        let drop = if q == 0.5 || q == 0.99 { 0 } else { 2 };
+        table = table
+            .column(Column::numbers(quantile_name(q)).drop(drop), |of| added_texts(of, q)[0].clone())
+            .column(Column::intervals("interval").drop(drop + 1), |of| added_texts(of, q)[1].clone());
     }
-    out
-}
-
-fn markdown_added(added: &Added<'_>) -> String {
-    let heads: String =
-        added.quantiles.iter().map(|&q| format!(" {} | interval |", quantile_name(q))).collect();
-    let mut out = format!("\n### Proxies: {}\n\n", foreign::markdown(&added_title(added)));
-    out += &format!(
-        "| proxy | req/s |{heads} pairs |\n|:--|--:|{}--:|\n",
-        "--:|:-:|".repeat(added.quantiles.len())
-    );
-    for row in &added.rows {
-        let name = foreign::markdown(&row.contender);
-        if let Some(reason) = &row.withheld {
-            let rest = " | |".repeat(added.quantiles.len());
-            out +=
-                &format!("| {name} | withheld: {} |{rest} |\n", foreign::markdown(&words::withheld(reason)));
-            continue;
-        }
-        let told: String = (added.quantiles.iter())
-            .map(|&q| {
-                let [estimate, interval] = added_texts(row, q);
-                format!(" {estimate} | {interval} |")
-            })
-            .collect();
-        out += &format!("| {name} | {} |{told} {} |\n", format::rate(row.offered_per_second), row.pairs);
-    }
-    out
+    table.column(Column::numbers("pairs").drop(4), |of| of.pairs.to_string())
 }
 
 /// A percentile as people call it: "p99.9".

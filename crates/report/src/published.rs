@@ -6,6 +6,7 @@ use assay_model::published::Figures;
 use assay_model::record::Record;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Beside, BesideRow};
 
+use crate::table::{Column, Row, Table};
 use crate::{foreign, format, notes, words};
 
 /// Nothing is known.
@@ -31,7 +32,7 @@ pub(crate) fn title(beside: &Beside) -> String {
 }
 
 /// What a column is headed with.
-pub(crate) fn head(beside: &Beside, column: usize) -> String {
+fn head(beside: &Beside, column: usize) -> String {
     let text = beside.columns.get(column).map_or("", String::as_str);
     match (beside.figures, text.parse::<f64>()) {
         (Figures::AnsweredWithinMs, Ok(ms)) => format::duration(ms * 1e6),
@@ -40,7 +41,7 @@ pub(crate) fn head(beside: &Beside, column: usize) -> String {
 }
 
 /// What is compared in a row and column: shares as they are, throughputs as ratios.
-pub(crate) fn figures(beside: &Beside, row: &BesideRow, column: usize) -> [String; 2] {
+fn figures(beside: &Beside, row: &BesideRow, column: usize) -> [String; 2] {
     let of = |list: &[Option<f64>]| list.get(column).copied().flatten();
     let estimates = |list: &[Option<assay_model::verdict::Interval>]| -> Option<f64> {
         list.get(column).copied().flatten().map(|own| own.estimate)
@@ -56,7 +57,7 @@ pub(crate) fn figures(beside: &Beside, row: &BesideRow, column: usize) -> [Strin
 }
 
 /// The interval of our figure in a row and column.
-pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> String {
+fn interval(beside: &Beside, row: &BesideRow, column: usize) -> String {
     let shares = beside.figures == Figures::AnsweredWithinMs;
     let list = if shares { &row.ours } else { &row.our_ratio };
     match list.get(column).copied().flatten() {
@@ -67,7 +68,7 @@ pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> Strin
 }
 
 /// Why there is nothing of ours, or on which network ours is where that is another than the title's, in a word or two.
-pub(crate) fn remark(row: &BesideRow) -> String {
+fn remark(row: &BesideRow) -> String {
     let of_network = || row.network.map(|network| format!("ours on {network}"));
     match (&row.not_run, &row.withheld) {
         (Some(why), _) if row.contender.is_none() => why.clone(),
@@ -87,7 +88,7 @@ pub(crate) fn answered_title(cell: &Cell) -> String {
 }
 
 /// Whether a time is one that is told where there is room for a few only: a power of ten, or one of the source's.
-pub(crate) fn is_told_first(experiment: &Experiment, ms: f64) -> bool {
+fn is_told_first(experiment: &Experiment, ms: f64) -> bool {
     let published = experiment.published.iter().filter(|of| of.figures == Figures::AnsweredWithinMs);
     let mut theirs = published.flat_map(|of| &of.columns).filter_map(|column| column.parse::<f64>().ok());
     let exponent = ms.log10();
@@ -95,7 +96,7 @@ pub(crate) fn is_told_first(experiment: &Experiment, ms: f64) -> bool {
 }
 
 /// The share answered within the time of this index.
-pub(crate) fn share(standing: &AnsweredStanding, index: usize) -> String {
+fn share(standing: &AnsweredStanding, index: usize) -> String {
     standing.shares.get(index).map_or_else(|| DASH.to_owned(), |share| format::percent(share.estimate))
 }
 
@@ -110,56 +111,50 @@ pub(crate) fn published_per_second(experiment: &Experiment, contender: &str, cel
     row.values.get(column).copied().filter(|_| in_its_place && cell.offered.is_capacity())
 }
 
-/// Both tables as one in GitHub-flavoured Markdown, with intervals.
-pub(crate) fn markdown(record: &Record, beside: &Beside) -> String {
-    let columns = 0..beside.columns.len();
-    let heads: String = (columns.clone())
-        .map(|column| format!(" {}: theirs | ours | interval |", foreign::markdown(&head(beside, column))))
-        .collect();
-    let mut out = format!(
-        "\n### {}\n\nTheirs: {}.\n\n",
-        foreign::markdown(&title(beside)),
-        foreign::markdown(&beside.source)
-    );
-    out += &format!("| |{heads} |\n");
-    out += &format!("|:--|{}:--|\n", "--:|--:|:-:|".repeat(beside.columns.len()));
-    for row in &beside.rows {
-        let cells: String = (columns.clone())
-            .map(|column| {
-                let [theirs, ours] = figures(beside, row, column);
-                format!(" {theirs} | {ours} | {} |", interval(beside, row, column))
-            })
-            .collect();
-        out +=
-            &format!("| {} |{cells} {} |\n", foreign::markdown(&row.title), foreign::markdown(&remark(row)));
+/// Both tables as one: in every column their figure and ours.
+pub(crate) fn table(beside: &Beside) -> Table<'_, BesideRow> {
+    let mut table = Table::new("", &beside.rows, |row| Row::named(&row.title));
+    for column in 0..beside.columns.len() {
+        let head = head(beside, column);
+        let theirs = Column::numbers("").in_files_as(format!("{head}: theirs")).on_terminals_if(false);
+        let ours = Column::numbers("").in_files_as("ours").on_terminals_if(false);
+        table = table
+            .column(Column::numbers(head).in_files_if(false), |row| figures(beside, row, column).join(" | "))
+            .column(theirs, |row| figures(beside, row, column)[0].clone())
+            .column(ours, |row| figures(beside, row, column)[1].clone())
+            .column(Column::intervals("interval").drop(2), |row| interval(beside, row, column));
     }
+    table.column(Column::labels("").drop(1).foreign(), remark)
+}
+
+/// The table in GitHub-flavoured Markdown, with its source and what follows from it and ours.
+pub(crate) fn markdown(record: &Record, beside: &Beside) -> String {
+    let mut out = format!(
+        "\n### {}\n\nTheirs: {}.\n\n{}",
+        foreign::markdown(&title(beside)),
+        foreign::markdown(&beside.source),
+        table(beside).markdown_lines()
+    );
     let sentences = words::published::scaled(record, beside);
     sentences.iter().for_each(|sentence| out += &format!("\n{}\n", foreign::markdown(sentence)));
     out
 }
 
-/// A table of shares answered in time.
-pub(crate) fn markdown_answered(verdict: &AnsweredVerdict) -> String {
-    let heads: String =
-        verdict.within_ms.iter().map(|ms| format!(" {} |", format::duration(ms * 1e6))).collect();
-    let mut out = format!(
-        "\n### {}\n\n| contender |{heads} slowest | unanswered |\n",
-        foreign::markdown(&answered_title(&verdict.cell))
-    );
-    out += &format!("|:--|{}--:|--:|\n", "--:|".repeat(verdict.within_ms.len()));
-    for standing in &verdict.standings {
-        let name = foreign::markdown(&standing.contender);
-        if let Some(reason) = &standing.withheld {
-            let rest = " |".repeat(verdict.within_ms.len() + 1);
-            out += &format!("| {name} | withheld: {}{rest}\n", foreign::markdown(&words::withheld(reason)));
-            continue;
-        }
-        let shares: String =
-            (0..verdict.within_ms.len()).map(|index| format!(" {} |", share(standing, index))).collect();
-        let slowest = standing.slowest_ns.map_or_else(|| DASH.to_owned(), format::duration);
-        out += &format!("| {name} |{shares} {slowest} | {} |\n", format::count(standing.unanswered));
+/// The shares of one closed loop that were answered in time.
+pub(crate) fn answered<'v>(record: &Record, verdict: &'v AnsweredVerdict) -> Table<'v, AnsweredStanding> {
+    let standings = &verdict.standings;
+    let mut table =
+        Table::new("contender", standings, |of| Row::of(record, &of.contender, of.withheld.as_ref()));
+    for (index, ms) in verdict.within_ms.iter().enumerate() {
+        let drop = if is_told_first(&record.experiment, *ms) { 1 } else { 3 };
+        table = table.column(Column::numbers(format::duration(ms * 1e6)).drop(drop), |of| share(of, index));
     }
-    out
+    let is_any_unanswered = standings.iter().any(|standing| standing.unanswered > 0);
+    table
+        .column(Column::numbers("slowest").drop(2), |of| notes::or_dash(of.slowest_ns, format::duration))
+        .column(Column::numbers("unanswered").on_terminals_if(is_any_unanswered), |of| {
+            format::count(of.unanswered)
+        })
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::Record;
-use assay_model::verdict::{Call, Crossing, StackCost, Verdict};
+use assay_model::verdict::{Call, Crossing, Interval, StackCost, Verdict};
 use serde::Serialize;
 
-use crate::{foreign, format, notes, words};
+use crate::table::{Column, Row, Table};
+use crate::{format, notes};
 
 /// The user-space stack over one wire against the kernel's over another or the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -83,12 +84,12 @@ pub(crate) fn title(comparison: &StackComparison) -> String {
 }
 
 /// The cell without its network, which the title names.
-pub(crate) fn place(cell: &Cell) -> String {
+fn place(cell: &Cell) -> String {
     cell.on(None).to_string()
 }
 
 /// The ratio, its interval, and what may be said of it.
-pub(crate) fn ratio_texts(cost: &StackCost) -> [String; 3] {
+fn ratio_texts(cost: &StackCost) -> [String; 3] {
     let dash = || "–".to_owned();
     let Some(ratio) = &cost.ratio else { return [dash(), dash(), dash()] };
     let told = format::ratio_interval(ratio);
@@ -102,38 +103,20 @@ pub(crate) fn ratio_texts(cost: &StackCost) -> [String; 3] {
     [told.estimate, told.interval, call.to_owned()]
 }
 
-/// The comparisons as Markdown tables.
-pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
-    comparisons(record, verdict).iter().map(|comparison| markdown_table(record, comparison)).collect()
-}
-
-fn markdown_table(record: &Record, comparison: &StackComparison) -> String {
-    let mut out = format!("\n### Stack cost: {}\n\n", foreign::markdown(&title(comparison)));
-    out += &format!(
-        "| contender | workload | {} req/s | {} req/s | ratio | 95 % interval | p50 ratio | faster |\n",
-        comparison.user, comparison.kernel
-    );
-    out += "|:--|:--|--:|--:|--:|:-:|--:|:--|\n";
-    for StackRow { cost, .. } in &comparison.rows {
-        let limit = if notes::is_limit(record, &cost.contender) { " (limit)" } else { "" };
-        let (name, place) = (foreign::markdown(&cost.contender), foreign::markdown(&place(&cost.cell)));
-        if let Some(reason) = &cost.withheld {
-            out += &format!(
-                "| {name}{limit} | {place} | withheld: {} | | | | | |\n",
-                foreign::markdown(&words::withheld(reason))
-            );
-            continue;
-        }
-        let rate = |of: Option<assay_model::verdict::Interval>| {
-            notes::or_dash(of.map(|rate| rate.estimate), format::rate)
-        };
-        let [ratio, interval, faster] = ratio_texts(cost);
-        out += &format!(
-            "| {name}{limit} | {place} | {} | {} | {ratio} | {interval} | {} | {faster} |\n",
-            rate(cost.user_per_second),
-            rate(cost.kernel_per_second),
-            notes::or_dash(cost.p50_ratio, format::ratio),
-        );
-    }
-    out
+/// The table of one comparison.
+pub(crate) fn table<'c>(record: &Record, comparison: &'c StackComparison) -> Table<'c, StackRow> {
+    let StackComparison { user, kernel, rows, .. } = comparison;
+    let rate = |of: Option<Interval>| notes::or_dash(of.map(|rate| rate.estimate), format::rate);
+    let per_second = |network: &Network| {
+        Column::numbers(format!("{network}/s")).drop(3).in_files_as(format!("{network} req/s"))
+    };
+    let ratio = |row: &StackRow, text: usize| ratio_texts(&row.cost)[text].clone();
+    Table::new("contender", rows, |row| Row::of(record, &row.cost.contender, row.cost.withheld.as_ref()))
+        .column(Column::labels("workload").drop(1).foreign().always_told(), |row| place(&row.cost.cell))
+        .column(per_second(user), |row| rate(row.cost.user_per_second))
+        .column(per_second(kernel), |row| rate(row.cost.kernel_per_second))
+        .column(Column::numbers("ratio"), |row| ratio(row, 0))
+        .column(Column::intervals("95 % interval").drop(2), |row| ratio(row, 1))
+        .column(Column::numbers("p50 ratio").drop(4), |row| notes::or_dash(row.cost.p50_ratio, format::ratio))
+        .column(Column::labels("faster").drop(5), |row| ratio(row, 2))
 }

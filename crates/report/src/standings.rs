@@ -1,7 +1,9 @@
-//! The columns of the standings at capacity: one list for the terminal, Markdown and CSV.
+//! The standings at capacity: one list of columns for the terminal, Markdown and CSV.
 
+use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, Standing};
 
+use crate::table::{self, Row, Table, Weight};
 use crate::{format, notes, words};
 
 /// One column: what people see, and what a program reads.
@@ -198,8 +200,29 @@ pub(crate) const COLUMNS: [Column; 19] = [
     },
 ];
 
+/// The table of a cell, of the columns that tell something of it.
+pub(crate) fn table<'v>(record: &Record, cell: &'v CellVerdict) -> Table<'v, Standing> {
+    let row = |standing: &Standing| {
+        let row = Row::of(record, &standing.contender, standing.withheld.as_ref());
+        let is_first = standing.tier == Some(1) && row.weight == Weight::Plain;
+        if is_first { row.weighing(Weight::Good) } else { row }
+    };
+    let in_flight = format!("p50 at {} in flight", cell.cell.in_flight());
+    telling(cell).fold(Table::new("contender", &cell.standings, row), |table, column| {
+        let of = if column.is_text {
+            table::Column::words(column.head)
+        } else {
+            table::Column::numbers(column.head)
+        };
+        let of = of.drop(column.drop).in_files_if(column.in_markdown);
+        let of = if column.head == "p50" { of.in_files_as(&in_flight) } else { of };
+        // What is withheld takes no room.
+        table.column(of, |of| if of.withheld.is_none() { (column.text)(of) } else { String::new() })
+    })
+}
+
 /// The columns that tell something of a cell: of figures that were imported little is known, and few experiments ask for all.
-pub(crate) fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
+fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
     // Of one server there is no order.
     let is_alone = cell.standings.iter().filter(|standing| standing.tier.is_some()).count() < 2;
     let is_known = |column: &&Column| {

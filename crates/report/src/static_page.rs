@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, Standing, Verdict};
+use assay_model::verdict::Verdict;
 
 use crate::foreign::markup;
-use crate::standings::{Column, telling};
-use crate::{notes, words};
+use crate::{notes, standings, words};
 
 /// The verdict in sentences and the standings of the first cell, as HTML without a script.
 pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
@@ -17,35 +16,9 @@ pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
         let _ = writeln!(out, "<p>{}</p>", markup(&sentence));
     }
     if let Some(cell) = verdict.cells.first() {
-        out += &table(cell);
+        let title = markup(&notes::cell_title(&cell.cell));
+        let _ = write!(out, "<h2>{title}</h2>\n{}", standings::table(record, cell).html());
     }
     out + "<noscript><p class=\"notice\">The charts, the evidence and the other tables need JavaScript. Nothing is loaded \
            from a network.</p></noscript></main>"
-}
-
-fn table(cell: &CellVerdict) -> String {
-    let columns: Vec<&Column> = telling(cell).filter(|column| column.in_markdown).collect();
-    let heads: String =
-        columns.iter().map(|column| format!("<th scope=\"col\">{}</th>", markup(column.head))).collect();
-    let rows: String = cell.standings.iter().map(|standing| row(standing, &columns)).collect();
-    format!(
-        "<h2>{}</h2>\n<table><thead><tr><th scope=\"col\">contender</th>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n",
-        markup(&notes::cell_title(&cell.cell))
-    )
-}
-
-fn row(standing: &Standing, columns: &[&Column]) -> String {
-    let cells = match &standing.withheld {
-        Some(reason) => {
-            format!(
-                "<td class=\"across\" colspan=\"{}\">withheld: {}</td>",
-                columns.len(),
-                markup(&words::withheld(reason))
-            )
-        }
-        None => {
-            columns.iter().map(|column| format!("<td>{}</td>", markup(&(column.text)(standing)))).collect()
-        }
-    };
-    format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", markup(&standing.contender))
 }

@@ -1,28 +1,20 @@
 //! The summary on a terminal: standings per cell, the verdict in words, who did not run, trust, warnings with remedies.
 
-mod columns;
-mod cross_check;
-mod hosts;
 pub mod live;
 pub(crate) mod prose;
-mod protocol;
-mod proxy;
-mod published;
-mod rates;
-mod stack;
-mod table;
+pub(crate) mod table;
 mod why;
 
 use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::conformance::Earlier;
 use assay_model::profiling::Profiling;
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, Standing, Verdict};
+use assay_model::verdict::{CellVerdict, Verdict};
 
 use crate::standings::LETTERS;
-use crate::text::{ascii, elide, width};
-use crate::{foreign, notes, words};
-use columns::{Column, fitting};
+use crate::text::{ascii, width};
+use crate::{cross_check, foreign, hosts, notes, protocol, proxy, published, rates, stack, standings, words};
+use table::{CONTENDERS, Fitted};
 
 /// What the terminal can do, as whoever prints has found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,28 +54,23 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         letters |= page.standings(record, cell);
     }
     for cell in &verdict.latency {
-        rates::response_times(&mut page, record, cell);
+        page.table(&notes::latency_title(record, &cell.cell), &rates::response_times(record, cell));
     }
     for cell in &verdict.redlines {
-        rates::redlines(&mut page, record, cell);
+        page.table(&notes::redline_title(&cell.cell), &rates::redlines(record, cell));
     }
     for cell in &verdict.answered {
-        published::answered(&mut page, record, cell);
+        page.table(&published::answered_title(&cell.cell), &published::answered(record, cell));
     }
-    if let Some(published) = &verdict.published {
-        published::figures(&mut page, record, published);
+    if let Some(beside) = &verdict.published {
+        page.table(&published::title(beside), &published::table(beside));
+        prose::theirs(&mut page, &beside.source, &words::published::scaled(record, beside));
     }
     for crossed in &verdict.cross_checks {
-        cross_check::by_generator(&mut page, record, crossed);
+        page.table(&cross_check::title(crossed), &cross_check::table(record, crossed));
+        page.notes(&cross_check::footnotes(crossed));
     }
-    for comparison in crate::stack::comparisons(record, verdict) {
-        stack::cost(&mut page, record, &comparison);
-    }
-    for comparison in crate::protocol::comparisons(verdict) {
-        protocol::cost(&mut page, record, &comparison);
-    }
-    crate::proxy::costs(verdict).iter().for_each(|costs| proxy::costs(&mut page, record, costs));
-    crate::proxy::added(verdict).iter().for_each(|added| proxy::added(&mut page, record, added));
+    page.costs(record, verdict);
     // What was looked at once, and by the way, is a sentence here; the page has its bars.
     if record.experiment.profile != Profiling::Once {
         verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
@@ -92,7 +79,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
         page.line(&[]);
     }
-    hosts::table_of_hosts(&mut page, record, verdict);
+    page.hosts(record, verdict);
     prose::link(&mut page, record);
     prose::state(&mut page, record);
     prose::sentences(&mut page, record, verdict);
@@ -161,67 +148,55 @@ impl Page {
         if self.style.ascii { ".." } else { "…" }
     }
 
-    /// One table; tells whether it shows letters.
-    fn standings(&mut self, record: &Record, cell: &CellVerdict) -> bool {
-        let name_width = self.name_width(record, cell);
-        let room = self.style.width.saturating_sub(1 + name_width);
-        let columns = fitting(cell, room, |text| self.spell(text));
-        self.cell_heading(cell, &columns, name_width);
-        for standing in &cell.standings {
-            self.row(record, standing, &columns, name_width);
-        }
-        for note in notes::footnotes(cell) {
-            self.line(&[(FAINT, &format!(" {note}"))]);
-        }
+    /// Notes below a table, and an empty line.
+    fn notes(&mut self, notes: &[String]) {
+        notes.iter().for_each(|note| self.line(&[(FAINT, &format!(" {note}"))]));
         self.line(&[]);
-        columns.iter().any(|column| column.of.head == LETTERS)
     }
 
-    fn title(&self, record: &Record, contender: &str) -> String {
-        let limit = if notes::is_limit(record, contender) { " (limit)" } else { "" };
-        self.spell(&format!("{contender}{limit}"))
-    }
-
-    fn name_width(&self, record: &Record, cell: &CellVerdict) -> usize {
-        let names = cell.standings.iter().map(|standing| width(&self.title(record, &standing.contender)));
-        names.max().unwrap_or(0).clamp(10, NAME_WIDTH)
-    }
-
-    fn cell_heading(&mut self, cell: &CellVerdict, columns: &[Column], name_width: usize) {
+    /// The standings of a cell; tells whether they show letters.
+    fn standings(&mut self, record: &Record, cell: &CellVerdict) -> bool {
+        let table = standings::table(record, cell);
+        let fitted = Fitted::new(self, &table, &CONTENDERS);
         let title = format!(" {}", notes::cell_title(&cell.cell));
         let note = format!("service time at {} in flight", cell.cell.in_flight());
-        let table_width =
-            1 + name_width + columns.iter().map(|column| GAP.len() + column.width).sum::<usize>();
-        let shows_times = columns.iter().any(|column| column.of.head.starts_with('p'));
-        let space = table_width.saturating_sub(width(&title) + width(&note));
+        let shows_times = fitted.heads().any(|head| head.starts_with('p'));
+        let space = fitted.width().saturating_sub(width(&title) + width(&note));
         match shows_times && space >= GAP.len() {
             true => self.line(&[(HEADING, &title), (PLAIN, &" ".repeat(space)), (FAINT, &note)]),
             false => self.line(&[(HEADING, &title)]),
         }
-        let heads = columns.iter().map(|column| column.align(column.of.head));
-        let heads = heads.map(|head| format!("{GAP}{head}")).collect::<String>();
-        self.line(&[(FAINT, &format!(" {:name_width$}{heads}", ""))]);
+        fitted.write(self);
+        self.notes(&notes::footnotes(cell));
+        fitted.heads().any(|head| head == LETTERS)
     }
 
-    fn row(&mut self, record: &Record, standing: &Standing, columns: &[Column], name_width: usize) {
-        let name = elide(&self.title(record, &standing.contender), name_width, self.ellipsis());
-        let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
-        if let Some(reason) = &standing.withheld {
-            let room = self.style.width.saturating_sub(width(&name) + GAP.len());
-            let reason =
-                elide(&self.spell(&format!("withheld: {}", words::withheld(reason))), room, self.ellipsis());
-            return self.line(&[(PLAIN, &name), (PLAIN, GAP), (CAUTION, &reason)]);
+    /// What stacks, protocols and proxies cost.
+    fn costs(&mut self, record: &Record, verdict: &Verdict) {
+        for of in &stack::comparisons(record, verdict) {
+            self.table(&format!("Stack cost, {}", stack::title(of)), &stack::table(record, of));
         }
-        let cells = columns.iter().map(|column| {
-            let text = self.spell(&(column.of.text)(standing));
-            format!("{GAP}{}", column.align(&text))
-        });
-        let cells = cells.collect::<String>();
-        let ansi = match (notes::is_limit(record, &standing.contender), standing.tier) {
-            (true, _) => FAINT,
-            (false, Some(1)) => HEADING,
-            _ => PLAIN,
-        };
-        self.line(&[(ansi, &name), (ansi, &cells)]);
+        for of in &protocol::comparisons(verdict) {
+            self.table(&protocol::title(of), &protocol::table(record, of));
+        }
+        for of in &proxy::costs(verdict) {
+            self.table(&proxy::cost_title(of), &proxy::cost_table(record, of));
+        }
+        for of in &proxy::added(verdict) {
+            self.table(&proxy::added_title(of), &proxy::added_table(record, of));
+        }
+    }
+
+    /// All hosts; nothing where all was on one.
+    fn hosts(&mut self, record: &Record, verdict: &Verdict) {
+        let all = hosts::hosts(record, verdict);
+        if all.is_empty() {
+            return;
+        }
+        self.table(hosts::TITLE, &hosts::table(&all));
+        for note in hosts::footnotes(record, verdict) {
+            prose::paragraph(self, "", FAINT, FAINT, &note);
+        }
+        self.line(&[]);
     }
 }

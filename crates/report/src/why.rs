@@ -9,6 +9,7 @@ use assay_model::verdict::{Interval, Verdict};
 use assay_model::why::{CountDifference, Difference, Event, PartDifference, Spending, Unnamed, Why};
 use serde::Serialize;
 
+use crate::table::{Column, Row, Table};
 use crate::words::count_of;
 use crate::{foreign, format, notes, words};
 
@@ -291,19 +292,26 @@ fn markdown_parts(why: &Why) -> String {
 }
 
 fn markdown_difference(difference: &Difference) -> String {
-    let [base, contender] = sides(difference).map(|name| foreign::markdown(&name));
-    let mut out = format!(
-        "\n| {contender} less {base} | {base} | {contender} | difference | 95 % interval | because |\n"
-    );
-    out += "|:--|--:|--:|--:|:-:|:--|\n";
-    for line in lines(difference) {
-        let because = foreign::markdown(&line.because);
-        out += &format!(
-            "| {} | {} | {} | {} | {} | {because} |\n",
-            line.name, line.base, line.contender, line.difference, line.interval
-        );
-    }
-    out
+    format!("\n{}", table(difference, &lines(difference)).markdown_lines())
+}
+
+/// What stands over a table of differences: the other less the base.
+pub(crate) fn subtraction(difference: &Difference) -> String {
+    let [base, contender] = sides(difference);
+    format!("{contender} less {base}")
+}
+
+/// The parts that differ, as a table of [`lines`].
+pub(crate) fn table<'l>(difference: &Difference, lines: &'l [Line]) -> Table<'l, Line> {
+    let [base, contender] = sides(difference);
+    Table::new(subtraction(difference), lines, |line| Row::named(&line.name))
+        .column(Column::numbers(base).drop(2), |line| line.base.clone())
+        .column(Column::numbers(contender).drop(2), |line| line.contender.clone())
+        .column(Column::numbers("difference"), |line| line.difference.clone())
+        .column(Column::intervals("95 % interval").drop(1), |line| line.interval.clone())
+        .column(Column::labels("for each answer").drop(3).in_files_as("because").foreign(), |line| {
+            line.because.clone()
+        })
 }
 
 /// The parts that anybody has, in the order of what they take from all.

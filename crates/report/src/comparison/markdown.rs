@@ -60,16 +60,10 @@ fn headline(comparison: &Comparison) -> String {
 }
 
 fn table(row: &Row) -> String {
-    let mut out = format!("\n#### {}\n\n", foreign::markdown(&words::title(row)));
-    if let Some(reason) = &row.withheld {
-        return out + &format!("Withheld: {}\n", foreign::markdown(&crate::words::withheld(reason)));
-    }
-    out += &format!("| {} |\n|:--|--:|--:|--:|:-:|:--|\n", words::HEADS.join(" | "));
-    for (_, line) in words::lines(row) {
-        let texts = line.map(|text| foreign::markdown(&text));
-        let [figure, base, new, shown, interval, verdict] = texts;
-        let shown = if verdict.is_empty() { shown } else { format!("**{shown}**") };
-        out += &format!("| {figure} | {base} | {new} | {shown} | {interval} | {verdict} |\n");
-    }
-    out
+    let title = foreign::markdown(&words::title(row));
+    let told = match &row.withheld {
+        Some(reason) => format!("Withheld: {}\n", foreign::markdown(&crate::words::withheld(reason))),
+        None => words::table(&words::lines(row)).markdown_lines(),
+    };
+    format!("\n#### {title}\n\n{told}")
 }

@@ -1,12 +1,16 @@
 //! A comparison on a terminal.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::comparison::{Comparison, Row, Shift};
+use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
 use crate::notes;
+use crate::terminal::table::{Fitted, Names};
 use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style, prose};
-use crate::text::{elide, width, wrap};
+use crate::text::{elide, wrap};
+
+/// How the names of figures stand: all of each, below a head.
+const FIGURES: Names = Names { indent: GAP.len(), width: 0..=usize::MAX, is_headed: true };
 
 /// The sentences, how it was measured, tables, thresholds, caveats, and whether to trust it, lines ending in `\n`.
 pub fn render(comparison: &Comparison, style: &Style) -> String {
@@ -64,48 +68,9 @@ fn table(page: &mut Page, row: &Row) {
         paragraph(page, "withheld", &crate::words::withheld(reason), CAUTION);
         return page.line(&[]);
     }
-    let lines: Vec<(Shift, [String; 6])> = words::lines(row)
-        .into_iter()
-        .map(|(call, line)| (call, line.map(|text| page.spell(&text))))
-        .collect();
-    let widest = |column: usize| {
-        let texts = lines.iter().map(|(_, line)| width(&line[column]));
-        texts.max().unwrap_or(0).max(width(words::HEADS[column]))
-    };
-    let widths: [usize; 6] = std::array::from_fn(widest);
-    let columns = fitting(&widths, page.width());
-    page.line(&[(FAINT, &aligned(&words::HEADS.map(str::to_owned), &widths, &columns))]);
-    for (call, line) in &lines {
-        let ansi = match call {
-            Shift::Worse => CAUTION,
-            Shift::Better => HEADING,
-            Shift::Equal | Shift::NotShown | Shift::NotCalled => PLAIN,
-        };
-        page.line(&[(ansi, &aligned(line, &widths, &columns))]);
-    }
+    let lines = words::lines(row);
+    Fitted::new(page, &words::table(&lines), &FIGURES).write(page);
     page.line(&[]);
-}
-
-/// The columns that fit into so many: figure and change stay, the others go in the order in which they are least missed.
-fn fitting(widths: &[usize; 6], room: usize) -> Vec<usize> {
-    let mut columns = vec![0, 1, 2, 3, 4, 5];
-    for least_missed in [5, 1, 4, 2] {
-        if columns.iter().map(|&column| GAP.len() + widths[column]).sum::<usize>() <= room {
-            break;
-        }
-        columns.retain(|column| *column != least_missed);
-    }
-    columns
-}
-
-/// Names to the left, numbers to the right.
-fn aligned(texts: &[String; 6], widths: &[usize; 6], columns: &[usize]) -> String {
-    let cell = |&column: &usize| {
-        let (text, left) = (&texts[column], column == 0 || column == 5);
-        let space = " ".repeat(widths[column].saturating_sub(width(text)));
-        if left { format!("{GAP}{text}{space}") } else { format!("{GAP}{space}{text}") }
-    };
-    columns.iter().map(cell).collect()
 }
 
 fn paragraph(page: &mut Page, label: &str, text: &str, ansi: anstyle::Style) {

@@ -4,15 +4,13 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift};
 use assay_model::rule::Rule;
 
-use crate::format;
+use crate::table::{self, Column, Table, Weight};
+use crate::{foreign, format};
 
 /// What stands for a change that is shown to be less than the margin.
 const EQUAL: &str = "~";
 /// What stands for one of which nothing is shown.
 const NOT_SHOWN: &str = "?";
-
-/// Heads of the columns of [`figures`].
-pub(super) const HEADS: [&str; 6] = ["figure", "base", "new", "change", "interval", ""];
 
 /// One change as six texts: figure, base, new, change, interval, verdict.
 pub(crate) fn figures(row: &Row, change: &Change) -> [String; 6] {
@@ -41,8 +39,36 @@ pub(crate) fn figures(row: &Row, change: &Change) -> [String; 6] {
     [name(row, change.metric), value(change.base), value(change.new), shown, interval, verdict.to_owned()]
 }
 
+/// One line of a row's table: what was found, and the texts of [`figures`].
+pub(super) type Line = (Shift, [String; 6]);
+
+/// The table of a row's lines: figure and change stay, the others go in the order in which they are least missed.
+pub(super) fn table(lines: &[Line]) -> Table<'_, Line> {
+    let text = |column: usize| move |(_, texts): &Line| texts[column].clone();
+    let bold = |(call, texts): &Line| match call {
+        Shift::NotCalled => foreign::markdown(&texts[3]),
+        _ => format!("**{}**", foreign::markdown(&texts[3])),
+    };
+    Table::new("figure", lines, weighed)
+        .column(Column::numbers("base").drop(3).foreign(), text(1))
+        .column(Column::numbers("new").drop(1).foreign(), text(2))
+        .column(Column::numbers("change").in_files_if(false), text(3))
+        .column(Column::numbers("change").on_terminals_if(false), bold)
+        .column(Column::intervals("interval").drop(2).foreign(), text(4))
+        .column(Column::words("").drop(4).foreign(), text(5))
+}
+
+fn weighed((call, texts): &Line) -> table::Row {
+    let weight = match call {
+        Shift::Worse => Weight::Bad,
+        Shift::Better => Weight::Good,
+        Shift::Equal | Shift::NotShown | Shift::NotCalled => Weight::Plain,
+    };
+    table::Row::named(&texts[0]).weighing(weight)
+}
+
 /// The lines of a row's table: one for each change, and one more for each that was measured both ways.
-pub(super) fn lines(row: &Row) -> Vec<(Shift, [String; 6])> {
+pub(super) fn lines(row: &Row) -> Vec<Line> {
     row.changes
         .iter()
         .flat_map(|change| [Some((change.call, figures(row, change))), by_turns(change)])
@@ -51,7 +77,7 @@ pub(super) fn lines(row: &Row) -> Vec<(Shift, [String; 6])> {
 }
 
 /// The ratio with one under load at a time, below that of both at the same time.
-fn by_turns(change: &Change) -> Option<(Shift, [String; 6])> {
+fn by_turns(change: &Change) -> Option<Line> {
     let ratio = format::change(&change.alternating?);
     let nothing = String::new;
     Some((

@@ -31,12 +31,14 @@ pub struct HostRow {
 
 /// The table; absent where all was on one host.
 pub(super) fn host_table(record: &Record, verdict: &Verdict) -> Option<HostTable> {
-    let row = |host: &hosts::Host<'_>| HostRow {
+    let all = hosts::hosts(record, verdict);
+    let columns = hosts::table(&all).columns;
+    let row = |(index, host): (usize, &hosts::Host<'_>)| HostRow {
         name: host.standing.name.clone(),
-        texts: hosts::COLUMNS.iter().map(|column| (column.text)(host)).collect(),
+        texts: columns.iter().map(|column| column.texts[index].clone()).collect(),
         is_odd: host.standing.is_odd(),
     };
-    let rows: Vec<HostRow> = hosts::hosts(record, verdict).iter().map(row).collect();
-    let heads = hosts::COLUMNS.iter().map(|column| column.head.to_owned()).collect();
+    let rows: Vec<HostRow> = all.iter().enumerate().map(row).collect();
+    let heads = columns.iter().map(|column| column.head.clone()).collect();
     (!rows.is_empty()).then(|| HostTable { heads, rows, notes: hosts::footnotes(record, verdict) })
 }

@@ -4,10 +4,10 @@ use assay_model::part::Part;
 use assay_model::record::Record;
 use assay_model::why::{Difference, Spending, Why};
 
-use super::table::{Column, Row, table};
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
+use crate::table::Row;
 use crate::text::{elide, width, wrap};
-use crate::why::{self, Line};
+use crate::why;
 use crate::{format, words};
 
 /// Columns of the label of a total: `11.7 µs` with a gap on both sides.
@@ -17,7 +17,8 @@ const TOTAL_WIDTH: usize = 10;
 pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
     let title = format!(" {}", page.spell(&why::title(&why.cell)));
     page.line(&[(HEADING, &elide(&title, page.width(), page.ellipsis()))]);
-    let names: Vec<String> = why.spendings.iter().map(|of| page.title(record, &of.contender)).collect();
+    let names: Vec<String> =
+        why.spendings.iter().map(|of| page.spell(&Row::of(record, &of.contender, None).title())).collect();
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0).clamp(10, NAME_WIDTH);
     let room = page.width().saturating_sub(1 + name_width + GAP.len() + TOTAL_WIDTH);
     let dearest = why.spendings.iter().map(|of| of.cpu_ns.estimate).fold(f64::MIN_POSITIVE, f64::max);
@@ -44,7 +45,7 @@ pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
 /// One cell: bars, differences, sentences, and what all of it rests on.
 fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
     bars(page, record, why);
-    why::differences(why).for_each(|of| difference(page, record, of));
+    why::differences(why).for_each(|of| difference(page, of));
     for sentence in words::why::of_cell(why) {
         paragraph(page, &sentence, HEADING);
     }
@@ -59,22 +60,8 @@ fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
 }
 
 /// The parts that differ.
-fn difference(page: &mut Page, record: &Record, difference: &Difference) {
-    let lines = why::lines(difference);
-    let [base, contender] = why::sides(difference);
-    let column = |head: &str, drop, text: fn(&Line) -> &str| {
-        let head = elide(&page.spell(head), NAME_WIDTH, page.ellipsis());
-        Column::new(head, drop, lines.iter().map(|line| page.spell(text(line))).collect())
-    };
-    let columns = vec![
-        column(&base, 2, |line| &line.base),
-        column(&contender, 2, |line| &line.contender),
-        column("difference", 0, |line| &line.difference),
-        column("95 % interval", 1, |line| &line.interval),
-        column("for each answer", 3, |line| &line.because),
-    ];
-    let rows: Vec<Row<'_>> = lines.iter().map(|line| Row { contender: &line.name, withheld: None }).collect();
-    table(page, record, &format!("{contender} less {base}"), &rows, columns);
+fn difference(page: &mut Page, difference: &Difference) {
+    page.table(&why::subtraction(difference), &why::table(difference, &why::lines(difference)));
 }
 
 /// The letters of all parts that anybody has, with their names.

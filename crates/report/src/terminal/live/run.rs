@@ -11,10 +11,10 @@ use assay_verdict::Settling;
 
 use super::{Block, cut, drawn};
 use crate::standings::or_dash;
-use crate::terminal::table::{Column, Row, table};
-use crate::terminal::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page, Style, rates};
+use crate::table::{Column, Row, Table};
+use crate::terminal::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page, Style};
 use crate::words::place_of_round;
-use crate::{format, notes};
+use crate::{format, notes, rates};
 
 /// Warnings of which there is a line each.
 const WARNINGS: usize = 2;
@@ -137,10 +137,10 @@ impl Board {
         let (Some(record), Some(verdict)) = (&self.record, &self.verdict) else { return };
         let Some(cell) = self.cell.as_ref().or(verdict.cells.first().map(|of| &of.cell)) else { return };
         if let Some(of) = verdict.latency.iter().find(|of| of.cell == *cell) {
-            return rates::response_times(page, record, of);
+            return page.table(&notes::latency_title(record, cell), &rates::response_times(record, of));
         }
         if let Some(of) = verdict.redlines.iter().find(|of| of.cell == *cell) {
-            return rates::redlines(page, record, of);
+            return page.table(&notes::redline_title(cell), &rates::redlines(record, of));
         }
         let judged = verdict.cells.iter().find(|of| of.cell == *cell);
         let known: &[Standing] = judged.map(|of| of.standings.as_slice()).unwrap_or_default();
@@ -148,15 +148,9 @@ impl Board {
         if names.is_empty() {
             return;
         }
-        let rows: Vec<Row<'_>> = names
-            .iter()
-            .map(|name| Row {
-                contender: name,
-                withheld: standing(known, name).and_then(|of| of.withheld.as_ref()),
-            })
-            .collect();
-        let columns = self.columns(page, known, &names);
-        table(page, record, &notes::cell_title(cell), &rows, columns);
+        let withheld = |name: &str| standing(known, name).and_then(|of| of.withheld.as_ref());
+        let table = Table::new("contender", &names, |name: &&str| Row::of(record, name, withheld(name)));
+        page.table(&notes::cell_title(cell), &self.columns(table, known));
     }
 
     /// Contenders that have a standing, in the order of the standings, and behind them those that have windows only.
@@ -172,24 +166,25 @@ impl Board {
         entries.into_iter().any(|entry| entry.identity.name == name && entry.control_of.is_some())
     }
 
-    fn columns(&self, page: &Page, known: &[Standing], names: &[&str]) -> Vec<Column> {
-        let column = |head, drop, text: &dyn Fn(&Standing) -> String| {
-            let text = |name: &&str| or_dash(standing(known, name), |of| page.spell(&text(of)));
-            Column::new(head, drop, names.iter().map(text).collect())
-        };
-        let rate =
-            |of: &Standing, text: fn(&Interval) -> String| or_dash(of.throughput_per_second, |of| text(&of));
-        let mut columns = vec![
-            column("req/s", 0, &|of| rate(of, |of| format::rate_interval(of).estimate)),
-            column("95 % interval", 2, &|of| rate(of, |of| format::rate_interval(of).interval)),
-            column("of limit", 4, &|of| or_dash(of.share_of_limit, |l| format::percent(l.estimate))),
-            column("p99", 6, &|of| or_dash(of.p99_ns, |ns| format::duration(ns.estimate))),
-            column("rounds", 5, &rounds_in_words),
-            column("tier", 1, &|of| or_dash(of.tier, |tier| tier.to_string())),
-        ];
-        let now = names.iter().map(|name| page.spell(&self.in_this_round(name)));
-        columns.push(Column::new("this round", 3, now.collect()));
-        columns
+    fn columns<'b>(&self, table: Table<'b, &'b str>, known: &[Standing]) -> Table<'b, &'b str> {
+        let told = |text: fn(&Standing) -> String| move |name: &&str| or_dash(standing(known, name), text);
+        table
+            .column(Column::numbers("req/s"), told(|of| rate(of, |of| format::rate_interval(of).estimate)))
+            .column(
+                Column::numbers("95 % interval").drop(2),
+                told(|of| rate(of, |of| format::rate_interval(of).interval)),
+            )
+            .column(
+                Column::numbers("of limit").drop(4),
+                told(|of| or_dash(of.share_of_limit, |share| format::percent(share.estimate))),
+            )
+            .column(
+                Column::numbers("p99").drop(6),
+                told(|of| or_dash(of.p99_ns, |ns| format::duration(ns.estimate))),
+            )
+            .column(Column::numbers("rounds").drop(5), told(rounds_in_words))
+            .column(Column::numbers("tier").drop(1), told(|of| or_dash(of.tier, |tier| tier.to_string())))
+            .column(Column::numbers("this round").drop(3), |name| self.in_this_round(name))
     }
 
     /// The median of the windows of the present round.
@@ -294,6 +289,10 @@ impl Board {
 
 fn standing<'s>(known: &'s [Standing], name: &str) -> Option<&'s Standing> {
     known.iter().find(|of| of.contender == name)
+}
+
+fn rate(of: &Standing, text: fn(&Interval) -> String) -> String {
+    or_dash(of.throughput_per_second, |of| text(&of))
 }
 
 /// `5`, or `4 of 5` where one does not count. Behind the last one that does, it may not have been its turn yet.
