@@ -1,4 +1,4 @@
-//! What the answers of all test types have in common.
+//! What the answers of all test types have in common, and the rules about that.
 
 use crate::answer::Answer;
 use crate::dialogue::Dialogue;
@@ -6,6 +6,41 @@ use crate::objection::{Keeping, Objection};
 use crate::route::{Route, TestType};
 use crate::rules::{date_of, moves};
 use crate::site::Site;
+
+/// The rules of a type: seven that all types of the framework benchmarks have, around its own. `$media` is the type that answers have, and
+/// `$judge` asks for it; `$shortest` is the length of the path that the type names.
+macro_rules! rules_of_type {
+    ($kind:ident, $name:literal, $source:expr, type $media:literal by $judge:expr, path of $shortest:literal, [$($own:expr),+ $(,)?]) => {
+        &[
+            Rule::new(concat!($name, "-status"), Must, $source, "The answer has status 200 and a body.", |site| {
+                common::status(site, $kind)
+            }),
+            $($own,)+
+            Rule::new(concat!($name, "-type"), Must, $source, concat!("Content-Type is ", $media, "."), $judge),
+            Rule::new(concat!($name, "-length"), Must, $source, "The answer tells its length or is chunked.", |site| {
+                common::length(site, $kind)
+            }),
+            Rule::new(concat!($name, "-server"), Must, $source, "The answer has a Server.", |site| {
+                common::server(site, $kind)
+            }),
+            Rule::new(concat!($name, "-date"), Must, $source, "The answer has a Date that is an HTTP date.", |site| {
+                common::date(site, $kind)
+            }),
+            Rule::new(concat!($name, "-date-moves"), Must, $source, "The Date has changed after 3 s.", |site| {
+                common::date_moves(site, $kind)
+            })
+            .at(Tempo::Slow),
+            Rule::new(
+                concat!($name, "-route"),
+                Must,
+                $source,
+                concat!("The path has at least ", $shortest, " characters."),
+                |site| common::route(site, $kind, $shortest),
+            ),
+        ]
+    };
+}
+pub(super) use rules_of_type;
 
 /// Asks for a type; the dialogue is for the evidence.
 pub(super) fn ask(site: &Site, kind: TestType) -> Result<(Dialogue, Answer), Objection> {

@@ -9,41 +9,26 @@ use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 
 const SOURCE: &str = "TechEmpower, db";
-/// Length of `/db`.
-const SHORTEST_PATH: usize = 3;
 /// Requests of which not all can yield the same row by chance.
 const DRAWS: usize = 8;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new("db-status", Must, SOURCE, "The answer has status 200 and a body.", |s| common::status(s, Db)),
-    Rule::new("db-row", Must, SOURCE, "The body is one row: id and randomNumber, both 1 to 10000.", row),
-    Rule::new("db-random", Must, SOURCE, "The row is drawn anew for every request.", random),
-    Rule::new(
-        "db-statements",
-        Must,
-        SOURCE,
-        "512 requests are 512 statements that read 512 rows.",
-        statements,
-    )
-    .at(Tempo::Alone),
-    Rule::new("db-type", Must, SOURCE, "Content-Type is application/json.", |s| {
-        common::media_type(s, Db, "application/json")
-    }),
-    Rule::new("db-length", Must, SOURCE, "The answer tells its length or is chunked.", |s| {
-        common::length(s, Db)
-    }),
-    Rule::new("db-server", Must, SOURCE, "The answer has a Server.", |s| common::server(s, Db)),
-    Rule::new("db-date", Must, SOURCE, "The answer has a Date that is an HTTP date.", |s| {
-        common::date(s, Db)
-    }),
-    Rule::new("db-date-moves", Must, SOURCE, "The Date has changed after 3 s.", |s| {
-        common::date_moves(s, Db)
-    })
-    .at(Tempo::Slow),
-    Rule::new("db-route", Must, SOURCE, "The path has at least 3 characters.", |s| {
-        common::route(s, Db, SHORTEST_PATH)
-    }),
-];
+pub(super) const RULES: &[Rule] = common::rules_of_type!(
+    Db, "db", SOURCE,
+    type "application/json" by |site| common::media_type(site, Db, "application/json"),
+    path of 3,
+    [
+        Rule::new("db-row", Must, SOURCE, "The body is one row: id and randomNumber, both 1 to 10000.", row),
+        Rule::new("db-random", Must, SOURCE, "The row is drawn anew for every request.", random),
+        Rule::new(
+            "db-statements",
+            Must,
+            SOURCE,
+            "512 requests are 512 statements that read 512 rows.",
+            statements,
+        )
+        .at(Tempo::Alone),
+    ]
+);
 
 fn row(site: &Site) -> Keeping {
     ask(site).map(drop)

@@ -10,50 +10,35 @@ use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 
 const SOURCE: &str = "TechEmpower, fortunes";
-/// Length of `/fortunes`.
-const SHORTEST_PATH: usize = 9;
 /// Rows of the table.
 const ROWS: u64 = 12;
 /// The ids in the order of the messages; 0 is the fortune that the request adds.
 const ORDER: [&str; 13] = ["11", "4", "5", "2", "8", "0", "3", "7", "10", "6", "9", "1", "12"];
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new("fortunes-status", Must, SOURCE, "The answer has status 200 and a body.", |s| {
-        common::status(s, Fortunes)
-    }),
-    Rule::new(
-        "fortunes-escaped",
-        Must,
-        SOURCE,
-        "Messages are escaped: no tag of theirs is one of the page.",
-        escaped,
-    ),
-    Rule::new("fortunes-order", Must, SOURCE, "The thirteen rows are sorted by message.", order),
-    Rule::new("fortunes-page", Must, SOURCE, "The page is the right one, however it is written.", page),
-    Rule::new(
-        "fortunes-statements",
-        Must,
-        SOURCE,
-        "512 requests are 512 statements that read 6144 rows.",
-        statements,
-    )
-    .at(Tempo::Alone),
-    Rule::new("fortunes-type", Must, SOURCE, "Content-Type is text/html; charset=utf-8.", media_type),
-    Rule::new("fortunes-length", Must, SOURCE, "The answer tells its length or is chunked.", |s| {
-        common::length(s, Fortunes)
-    }),
-    Rule::new("fortunes-server", Must, SOURCE, "The answer has a Server.", |s| common::server(s, Fortunes)),
-    Rule::new("fortunes-date", Must, SOURCE, "The answer has a Date that is an HTTP date.", |s| {
-        common::date(s, Fortunes)
-    }),
-    Rule::new("fortunes-date-moves", Must, SOURCE, "The Date has changed after 3 s.", |s| {
-        common::date_moves(s, Fortunes)
-    })
-    .at(Tempo::Slow),
-    Rule::new("fortunes-route", Must, SOURCE, "The path has at least 9 characters.", |s| {
-        common::route(s, Fortunes, SHORTEST_PATH)
-    }),
-];
+pub(super) const RULES: &[Rule] = common::rules_of_type!(
+    Fortunes, "fortunes", SOURCE,
+    type "text/html; charset=utf-8" by media_type,
+    path of 9,
+    [
+        Rule::new(
+            "fortunes-escaped",
+            Must,
+            SOURCE,
+            "Messages are escaped: no tag of theirs is one of the page.",
+            escaped,
+        ),
+        Rule::new("fortunes-order", Must, SOURCE, "The thirteen rows are sorted by message.", order),
+        Rule::new("fortunes-page", Must, SOURCE, "The page is the right one, however it is written.", page),
+        Rule::new(
+            "fortunes-statements",
+            Must,
+            SOURCE,
+            "512 requests are 512 statements that read 6144 rows.",
+            statements,
+        )
+        .at(Tempo::Alone),
+    ]
+);
 
 fn escaped(site: &Site) -> Keeping {
     let (talk, answer) = common::ask(site, Fortunes)?;

@@ -10,40 +10,23 @@ use crate::site::Site;
 
 const SOURCE: &str = "TechEmpower, plaintext";
 const TEXT: &[u8] = b"Hello, World!";
-/// Length of `/plaintext`.
-const SHORTEST_PATH: usize = 10;
 /// Requests in one pipeline.
 const PIPELINE: usize = 16;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new("plaintext-status", Must, SOURCE, "The answer has status 200 and a body.", |s| {
-        common::status(s, Plaintext)
-    }),
-    Rule::new(
-        "plaintext-body",
-        Must,
-        SOURCE,
-        "Each of 16 pipelined answers has the body `Hello, World!`.",
-        body,
-    ),
-    Rule::new("plaintext-type", Must, SOURCE, "Content-Type is text/plain.", |s| {
-        common::media_type(s, Plaintext, "text/plain")
-    }),
-    Rule::new("plaintext-length", Must, SOURCE, "The answer tells its length or is chunked.", |s| {
-        common::length(s, Plaintext)
-    }),
-    Rule::new("plaintext-server", Must, SOURCE, "The answer has a Server.", |s| common::server(s, Plaintext)),
-    Rule::new("plaintext-date", Must, SOURCE, "The answer has a Date that is an HTTP date.", |s| {
-        common::date(s, Plaintext)
-    }),
-    Rule::new("plaintext-date-moves", Must, SOURCE, "The Date has changed after 3 s.", |s| {
-        common::date_moves(s, Plaintext)
-    })
-    .at(Tempo::Slow),
-    Rule::new("plaintext-route", Must, SOURCE, "The path has at least 10 characters.", |s| {
-        common::route(s, Plaintext, SHORTEST_PATH)
-    }),
-];
+pub(super) const RULES: &[Rule] = common::rules_of_type!(
+    Plaintext, "plaintext", SOURCE,
+    type "text/plain" by |site| common::media_type(site, Plaintext, "text/plain"),
+    path of 10,
+    [
+        Rule::new(
+            "plaintext-body",
+            Must,
+            SOURCE,
+            "Each of 16 pipelined answers has the body `Hello, World!`.",
+            body,
+        ),
+    ]
+);
 
 fn body(site: &Site) -> Keeping {
     let mut talk = site.open()?;

@@ -20,6 +20,45 @@ pub(super) const BURST: u64 = 512;
 /// Connections on which they are sent.
 const CONNECTIONS: u64 = 16;
 
+/// The rules of a type whose answers are as many rows as asked for: four that all such types have, and its own behind them.
+macro_rules! rules_of_rows {
+    ($kind:ident, $name:literal, $source:expr, path of $shortest:literal, [$($own:expr),* $(,)?]) => {
+        common::rules_of_type!(
+            $kind, $name, $source,
+            type "application/json" by |site| common::media_type(site, $kind, "application/json"),
+            path of $shortest,
+            [
+                Rule::new(
+                    concat!($name, "-count"),
+                    Must,
+                    $source,
+                    "There are as many rows as asked for, each with both numbers 1 to 10000.",
+                    |site| rows::counted(site, $kind),
+                ),
+                Rule::new(
+                    concat!($name, "-clamped"),
+                    Must,
+                    $source,
+                    "A number that is missing, none, or less than 1 counts as 1; more than 500 as 500.",
+                    |site| rows::clamped(site, $kind),
+                ),
+                Rule::new(
+                    concat!($name, "-hostile"),
+                    Should,
+                    "assay",
+                    "Escaped digits are digits; numbers that are negative, huge or oddly written never fell the server or yield more.",
+                    |site| rows::hostile(site, $kind),
+                ),
+                Rule::new(concat!($name, "-random"), Must, $source, "The rows are drawn anew for every request.", |site| {
+                    rows::random(site, $kind)
+                }),
+                $($own,)*
+            ]
+        )
+    };
+}
+pub(super) use rules_of_rows;
+
 /// A row: its id and its number.
 pub(super) type Row = (i64, i64);
 

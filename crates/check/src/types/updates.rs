@@ -9,8 +9,6 @@ use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 
 const SOURCE: &str = "TechEmpower, updates";
-/// Length of `/updates`.
-const SHORTEST_PATH: usize = 8;
 /// Rows of each request whose statements are counted.
 const COUNTED_ROWS: u64 = 20;
 /// The part of the rows asked for that must be changed. Some are drawn twice, some given the number that they have.
@@ -18,66 +16,30 @@ const CHANGED_SHARE: f64 = 0.9;
 /// The part of the counted rows that must be: a row that is drawn twice in a request may be written once.
 const WRITTEN_SHARE: f64 = 0.95;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new("updates-status", Must, SOURCE, "The answer has status 200 and a body.", |s| {
-        common::status(s, Updates)
-    }),
-    Rule::new("updates-count", Must, SOURCE, "There are as many rows as asked for, each with both numbers 1 to 10000.", |s| {
-        rows::counted(s, Updates)
-    }),
-    Rule::new(
-        "updates-clamped",
-        Must,
-        SOURCE,
-        "A number that is missing, none, or less than 1 counts as 1; more than 500 as 500.",
-        |s| rows::clamped(s, Updates),
-    ),
-    Rule::new(
-        "updates-hostile",
-        Should,
-        "assay",
-        "Escaped digits are digits; numbers that are negative, huge or oddly written never fell the server or yield more.",
-        |s| rows::hostile(s, Updates),
-    ),
-    Rule::new("updates-random", Must, SOURCE, "The rows are drawn anew for every request.", |s| {
-        rows::random(s, Updates)
-    }),
-    Rule::new(
-        "updates-written",
-        Must,
-        SOURCE,
-        "After a request for 501 rows, more than 90 % of 500 rows in the table have changed.",
-        written,
-    )
-    .at(Tempo::Alone),
-    Rule::new("updates-returned", Must, "assay", "The numbers in the answer are those in the table.", returned)
+pub(super) const RULES: &[Rule] = rows::rules_of_rows!(
+    Updates, "updates", SOURCE,
+    path of 8,
+    [
+        Rule::new(
+            "updates-written",
+            Must,
+            SOURCE,
+            "After a request for 501 rows, more than 90 % of 500 rows in the table have changed.",
+            written,
+        )
         .at(Tempo::Alone),
-    Rule::new(
-        "updates-statements",
-        Must,
-        SOURCE,
-        "512 requests for 20 rows each read 10240 rows with as many statements, and write them one by one or 20 at a time.",
-        statements,
-    )
-    .at(Tempo::Alone),
-    Rule::new("updates-type", Must, SOURCE, "Content-Type is application/json.", |s| {
-        common::media_type(s, Updates, "application/json")
-    }),
-    Rule::new("updates-length", Must, SOURCE, "The answer tells its length or is chunked.", |s| {
-        common::length(s, Updates)
-    }),
-    Rule::new("updates-server", Must, SOURCE, "The answer has a Server.", |s| common::server(s, Updates)),
-    Rule::new("updates-date", Must, SOURCE, "The answer has a Date that is an HTTP date.", |s| {
-        common::date(s, Updates)
-    }),
-    Rule::new("updates-date-moves", Must, SOURCE, "The Date has changed after 3 s.", |s| {
-        common::date_moves(s, Updates)
-    })
-    .at(Tempo::Slow),
-    Rule::new("updates-route", Must, SOURCE, "The path has at least 8 characters.", |s| {
-        common::route(s, Updates, SHORTEST_PATH)
-    }),
-];
+        Rule::new("updates-returned", Must, "assay", "The numbers in the answer are those in the table.", returned)
+            .at(Tempo::Alone),
+        Rule::new(
+            "updates-statements",
+            Must,
+            SOURCE,
+            "512 requests for 20 rows each read 10240 rows with as many statements, and write them one by one or 20 at a time.",
+            statements,
+        )
+        .at(Tempo::Alone),
+    ]
+);
 
 fn written(site: &Site) -> Keeping {
     let before = rows::table(site)?;
