@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use assay_model::comparison::Threshold;
 use assay_model::design::Design;
 use assay_model::units::Nanos;
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
-use super::{Places, Progress, RequestArguments, Rounds, RunArguments, value};
+use super::{DatabaseArguments, Places, Progress, RequestArguments, Rounds, RunArguments, value};
 
 /// Tell what changed: between runs, between contenders, or between commands measured now.
 ///
@@ -150,14 +150,8 @@ pub(super) const ROUNDS: u32 = 12;
 
 impl CompareArguments {
     /// This comparison as arguments of `assay run`, which measures the commands.
-    pub(crate) fn run(&self) -> Result<RunArguments, clap::Error> {
-        #[derive(Parser)]
-        struct Alone {
-            #[command(flatten)]
-            run: RunArguments,
-        }
-        let defaults = Alone::try_parse_from(["run"])?.run;
-        Ok(RunArguments {
+    pub(crate) fn run(&self) -> RunArguments {
+        RunArguments {
             cmd: self.cmd.clone(),
             port: self.port.clone(),
             ready_timeout: self.ready_timeout,
@@ -173,10 +167,6 @@ impl CompareArguments {
             is_length_ours: self.rounds.is_none() && self.budget.is_none(),
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
-            one_at_a_time: false,
-            protocol: Vec::new(),
-            tls: false,
-            http: None,
             // A comparison tells nothing of it, and its time is better spent on restarts.
             no_check: true,
             budget: self.budget,
@@ -184,7 +174,8 @@ impl CompareArguments {
             progress: self.progress,
             ascii: self.ascii,
             places: self.places.clone(),
-            ..defaults
-        })
+            database: DatabaseArguments::of_environment(),
+            ..RunArguments::default()
+        }
     }
 }

@@ -198,6 +198,9 @@ impl EngineName {
     }
 }
 
+/// The folder of all runs unless another is named.
+const RUNS: &str = "runs";
+
 /// Where things are.
 #[derive(Args, Clone)]
 pub(crate) struct Places {
@@ -205,8 +208,14 @@ pub(crate) struct Places {
     #[arg(long, value_name = "DIR", env = "ASSAY_CATALOGUE", help_heading = "Places")]
     pub(crate) catalogue: Option<PathBuf>,
     /// Folder of all runs
-    #[arg(long, value_name = "DIR", env = "ASSAY_RUNS", default_value = "runs", help_heading = "Places")]
+    #[arg(long, value_name = "DIR", env = "ASSAY_RUNS", default_value = RUNS, help_heading = "Places")]
     pub(crate) runs: PathBuf,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { catalogue: None, runs: PathBuf::from(RUNS) }
+    }
 }
 
 #[derive(Args)]

@@ -21,7 +21,7 @@ use crate::destination::Consent;
 /// Measure servers against each other and against what this machine can do.
 ///
 /// Without arguments this runs the experiment `showdown`.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct RunArguments {
     /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…, host:port (http); `!` before one excludes
     #[arg(value_name = "SEL")]
@@ -288,5 +288,30 @@ impl FromStr for Rounds {
                 text.parse().map(Self::Exactly).map_err(|_| format!("`{text}` is neither auto nor a number"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::*;
+
+    /// [`RunArguments::default`] and [`Places::default`] stand for what is not said, as on a command line.
+    #[test]
+    fn nothing_has_another_default_than_its_type_but_the_folder_of_runs() {
+        let command = RunArguments::augment_args(Command::new("run"));
+        let stated = command.get_arguments().filter(|argument| !argument.get_default_values().is_empty());
+        let stated: Vec<(&str, Vec<&str>)> = stated
+            .filter(|argument| argument.get_action().takes_values())
+            .map(|argument| {
+                let values = argument.get_default_values().iter().filter_map(|value| value.to_str());
+                (argument.get_id().as_str(), values.collect())
+            })
+            .collect();
+        assert_eq!(stated, [("progress", vec!["auto"]), ("runs", vec!["runs"])]);
+        let unsaid = RunArguments::default();
+        assert_eq!(unsaid.progress, Progress::Auto);
+        assert_eq!(unsaid.places.runs, PathBuf::from("runs"));
     }
 }

@@ -58,7 +58,7 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
     if arguments.cmd.len() < FEWEST_COMMANDS {
         return Err(Failure::usage("a comparison needs at least two commands: --cmd OLD --cmd NEW"));
     }
-    let record = command::run::record(&arguments.run().map_err(|e| Failure::Bug(e.to_string()))?)?;
+    let record = command::run::record(&arguments.run())?;
     output::note(format_args!(
         "record {}",
         arguments.places.runs.join(&record.id).join("record.json").display()
