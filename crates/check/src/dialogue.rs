@@ -20,6 +20,8 @@ const KEPT_BYTES: usize = 4 << 10;
 pub(crate) struct Dialogue {
     transport: Transport,
     patience: Patience,
+    /// When all has to be over.
+    until: Instant,
     sent: Vec<u8>,
     received: Vec<u8>,
     /// How much of that has been understood.
@@ -33,17 +35,21 @@ pub(crate) struct Dialogue {
 impl Dialogue {
     pub(crate) fn open(target: &Target) -> Result<Self, Objection> {
         let patience = target.patience;
+        let until = target.until.unwrap_or_else(|| Instant::now() + patience.rule);
         let mut problem = String::new();
         for address in &target.addresses {
+            if Instant::now() >= until {
+                return Err(overdue(patience));
+            }
             match target.connect.to(address, patience.answer) {
-                Ok(socket) => return Self::over(socket, target),
+                Ok(socket) => return Self::over(socket, target, until),
                 Err(error) => problem = error.to_string(),
             }
         }
         Err(Objection::Broken(format!("no connection: {problem}")))
     }
 
-    fn over(socket: TcpStream, target: &Target) -> Result<Self, Objection> {
+    fn over(socket: TcpStream, target: &Target, until: Instant) -> Result<Self, Objection> {
         let patience = target.patience;
         let transport = Transport::over(socket, target.tls.as_ref(), patience.answer).map_err(|error| {
             match &target.tls {
@@ -52,22 +58,37 @@ impl Dialogue {
             }
         })?;
         let (sent, received) = (Vec::new(), Vec::new());
-        Ok(Self { transport, patience, sent, received, understood: 0, dropped: 0, ended: false })
+        Ok(Self { transport, patience, until, sent, received, understood: 0, dropped: 0, ended: false })
     }
 
     /// Sends bytes. A peer that no longer listens is no fault here: what it has answered tells why.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Keeping {
+        self.write(bytes).map_err(|objection| objection.with(|why| self.fault(why)))
+    }
+
+    /// Sends bytes; an objection has no evidence yet.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Keeping {
+        if self.is_overdue() {
+            return Err(overdue(self.patience));
+        }
         self.sent.extend_from_slice(bytes);
-        match self.transport.send(bytes) {
-            Err(error) if is_timeout(&error) => Err(self.fault("it stopped reading")),
+        match self.transport.send(bytes, self.until) {
+            Err(error) if is_timeout(&error) => Err(Objection::Broken(match self.is_overdue() {
+                true => format!("it reads so slowly that {}", too_long(self.patience)),
+                false => "it stopped reading".to_owned(),
+            })),
             _ => Ok(()),
         }
+    }
+
+    fn is_overdue(&self) -> bool {
+        Instant::now() >= self.until
     }
 
     /// Says that nothing more will be sent.
     pub(crate) fn finish_sending(&mut self) {
         // Fails only where the connection is gone, which reading will show.
-        let _ = self.transport.finish_sending();
+        let _ = self.transport.finish_sending(self.until);
     }
 
     /// The next final answer.
@@ -174,9 +195,10 @@ impl Dialogue {
     pub(crate) fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
         self.drop_middle();
         let mut buffer = [0; READ_BYTES];
-        match self.transport.receive(&mut buffer, deadline) {
+        match self.transport.receive(&mut buffer, deadline.min(self.until)) {
             Ok(0) => self.ended = true,
             Ok(read) => self.received.extend_from_slice(&buffer[..read]),
+            Err(error) if is_timeout(&error) && deadline > self.until => return Err(overdue(self.patience)),
             Err(error) if is_timeout(&error) => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // A reset is an end, only a ruder one (RFC 9112 §9.6).
@@ -216,6 +238,15 @@ impl Dialogue {
     }
 }
 
+/// A rule that a server neither breaks nor keeps in the time for it: nobody demands that it be fast.
+fn overdue(patience: Patience) -> Objection {
+    Objection::not_applicable(format!("{}, though no single wait was too long", too_long(patience)))
+}
+
+fn too_long(patience: Patience) -> String {
+    format!("the rule took longer than {:.1} s", patience.rule.as_secs_f64())
+}
+
 /// Whether no other answer to the same request follows (RFC 9110 §15.2).
 fn is_final(answer: &Answer) -> bool {
     !answer.head.is_interim()
@@ -223,4 +254,43 @@ fn is_final(answer: &Answer) -> bool {
 
 fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// More than sockets hold.
+    const MUCH_BYTES: usize = 64 << 20;
+
+    /// Listens, and reads one byte a second of the first connection.
+    fn one_byte_a_second() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound").to_string();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            while matches!(stream.read(&mut [0]), Ok(1)) {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn who_reads_one_byte_a_second_holds_a_rule_up_for_no_longer_than_it_may_take() {
+        let patience = Patience { rule: Duration::from_millis(300), ..Patience::LONG };
+        let target = Target::new(&one_byte_a_second(), "/").expect("an address").patience(patience).begun();
+        let mut talk = Dialogue::open(&target).expect("a connection");
+        let slow = talk.send(&vec![b'x'; MUCH_BYTES]);
+        assert!(
+            matches!(&slow, Err(Objection::Broken(why)) if why.contains("reads so slowly that the rule took longer than 0.3 s")),
+            "{slow:?}"
+        );
+        for late in [talk.send(b"x"), talk.answer().map(drop), Dialogue::open(&target).map(drop)] {
+            assert!(matches!(&late, Err(Objection::NotApplicable(_))), "{late:?}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 //! - What the standard permits is never held against a server: where an RFC leaves a choice, every choice passes.
 //! - Answers are read by the strict parser of `assay-http`, or frame by frame (`peer`); what these refuse is no answer.
 //! - A rule is broken only if the server breaks it when it is asked for that rule alone.
-//! - Every wait has a limit ([`Patience`]); nothing is read from or written to disk.
+//! - Every wait and every rule as a whole has a limit ([`Patience`]); nothing is read from or written to disk.
 //!
 //! Must not know: who started the server, what is measured, how findings are shown.
 //!

@@ -1,5 +1,10 @@
 //! What can be said against a server.
 
+use std::time::Duration;
+
+/// Before each look whether a server is still there.
+const ALIVE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(250)];
+
 /// What a rule found: nothing to object, or an objection.
 pub(crate) type Keeping = Result<(), Objection>;
 
@@ -19,6 +24,14 @@ impl Objection {
         Self::NotApplicable(why.into())
     }
 
+    /// This objection; one to a server as `told` with its evidence.
+    pub(crate) fn with(self, told: impl FnOnce(&str) -> Self) -> Self {
+        match self {
+            Self::Broken(why) => told(&why),
+            other => other,
+        }
+    }
+
     /// This objection, told where it arose.
     pub(crate) fn on(self, what: impl std::fmt::Display) -> Self {
         match self {
@@ -35,6 +48,22 @@ impl std::fmt::Display for Objection {
             Self::Broken(text) | Self::Felled(text) | Self::NotApplicable(text) => out.write_str(text),
         }
     }
+}
+
+/// Whether the plain request is still served. A server that replaces a worker may need a moment.
+pub(crate) fn is_alive(serves: impl Fn() -> Keeping) -> Keeping {
+    let mut last = Ok(());
+    for wait in ALIVE_WAITS {
+        std::thread::sleep(wait);
+        last = serves();
+        if last.is_ok() {
+            break;
+        }
+    }
+    last.map_err(|objection| match objection {
+        Objection::NotApplicable(why) => Objection::NotApplicable(why),
+        other => Objection::Felled(format!("afterwards the plain request was no longer answered: {other}")),
+    })
 }
 
 /// For rules about what is refused: they tell nothing where the plain request has this status, which is a refusal too.

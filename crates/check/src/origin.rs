@@ -1,22 +1,18 @@
 //! A server that has given one plain answer over HTTP/2, against which all others are compared.
 
-use std::time::Duration;
-
 use assay_model::tls::TlsFault;
 
-use crate::objection::{Keeping, Objection, needs_served, shown};
+use crate::objection::{Keeping, Objection, is_alive, needs_served, shown};
 use crate::peer::block;
 use crate::peer::frame::{END_HEADERS, END_STREAM, Frame, headers};
 use crate::peer::{NOT_SPOKEN, Peer, Reply, Theirs, USUAL_TABLE};
 use crate::target::Target;
 
-/// Before each look whether it is still there.
-const ALIVE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(250)];
-
 /// The fields of a request, the pseudo-header fields first.
 pub(crate) type Fields = Vec<(String, String)>;
 
 /// A server of HTTP/2, and what it answers when it is asked plainly.
+#[derive(Clone)]
 pub(crate) struct Origin {
     pub(crate) target: Target,
     pub(crate) status: u16,
@@ -43,6 +39,11 @@ impl Origin {
             body_bytes: first.body.len().min(second.body.len()),
             theirs: peer.theirs(),
         })
+    }
+
+    /// It, asked for a rule from now on.
+    pub(crate) fn begun(&self) -> Self {
+        Self { target: self.target.begun(), ..self.clone() }
     }
 
     fn peer(target: &Target) -> Result<Peer, Objection> {
@@ -156,15 +157,7 @@ impl Origin {
 
     /// Whether the plain request is still answered. A server that replaces a worker may need a moment.
     pub(crate) fn is_alive(&self) -> Keeping {
-        let mut problem = String::new();
-        for wait in ALIVE_WAITS {
-            std::thread::sleep(wait);
-            match self.open().and_then(|mut peer| self.serves(&mut peer, 1)) {
-                Ok(()) => return Ok(()),
-                Err(objection) => problem = objection.to_string(),
-            }
-        }
-        Err(Objection::Felled(format!("afterwards the plain request was no longer answered: {problem}")))
+        is_alive(|| self.open().and_then(|mut peer| self.serves(&mut peer, 1)))
     }
 }
 

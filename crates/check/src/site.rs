@@ -1,16 +1,12 @@
 //! A server that has given one plain answer, against which all others are compared.
 
-use std::time::Duration;
-
 use crate::answer::Answer;
 use crate::dialogue::Dialogue;
-use crate::objection::{Keeping, Objection, needs_served, shown};
+use crate::objection::{Keeping, Objection, is_alive, needs_served, shown};
 use crate::target::{Patience, Target};
 
-/// Before each look whether it is still there.
-const ALIVE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(250)];
-
 /// A server, and what it answers when it is asked plainly.
+#[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) target: Target,
     pub(crate) plain: Plain,
@@ -39,6 +35,11 @@ impl Site {
             body: (first.body == second.body).then_some(first.body),
         };
         Ok(site)
+    }
+
+    /// It, asked for a rule from now on.
+    pub(crate) fn begun(&self) -> Self {
+        Self { target: self.target.begun(), ..self.clone() }
     }
 
     pub(crate) fn patience(&self) -> Patience {
@@ -107,17 +108,9 @@ impl Site {
 
     /// Whether the plain request is still answered. A server that replaces a worker may need a moment.
     pub(crate) fn is_alive(&self) -> Keeping {
-        let mut problem = String::new();
-        for wait in ALIVE_WAITS {
-            std::thread::sleep(wait);
-            problem = match self.ask(&self.get()) {
-                Err(objection) => objection.to_string(),
-                Ok(answer) => match self.difference(&answer) {
-                    Some(difference) => difference,
-                    None => return Ok(()),
-                },
-            };
-        }
-        Err(Objection::Felled(format!("afterwards the plain request was no longer answered: {problem}")))
+        is_alive(|| {
+            let answer = self.ask(&self.get())?;
+            self.difference(&answer).map_or(Ok(()), |difference| Err(Objection::Broken(difference)))
+        })
     }
 }

@@ -44,15 +44,15 @@ impl Server {
 
     fn is_alive(&self) -> Keeping {
         match self {
-            Self::Http1(site) => site.is_alive(),
-            Self::Http2(origin) => origin.is_alive(),
+            Self::Http1(site) => site.begun().is_alive(),
+            Self::Http2(origin) => origin.begun().is_alive(),
         }
     }
 
     fn ask(&self, rule: &Rule) -> Keeping {
         match (self, rule.question) {
-            (Self::Http1(site), Question::Http1(ask)) => ask(site),
-            (Self::Http2(origin), Question::Http2(ask)) => ask(origin),
+            (Self::Http1(site), Question::Http1(ask)) => ask(&site.begun()),
+            (Self::Http2(origin), Question::Http2(ask)) => ask(&origin.begun()),
             (Self::Http1(_), Question::Http2(_)) => {
                 Err(Objection::not_applicable("it is asked over HTTP/1.1"))
             }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_host::names;
 use assay_tls::Client;
@@ -20,17 +20,25 @@ pub struct Patience {
     pub end: Duration,
     /// Between two pieces of a request that shall arrive apart.
     pub piece: Duration,
+    /// For all that is said and heard for one rule: a server that takes or gives a little within each of the other limits holds nobody
+    /// up for longer.
+    pub rule: Duration,
 }
 
 impl Patience {
     /// For a suite on its own.
-    pub const LONG: Self =
-        Self { answer: Duration::from_secs(5), end: Duration::from_secs(2), piece: Duration::from_millis(2) };
+    pub const LONG: Self = Self {
+        answer: Duration::from_secs(5),
+        end: Duration::from_secs(2),
+        piece: Duration::from_millis(2),
+        rule: Duration::from_secs(60),
+    };
     /// For a suite before a measurement.
     pub const SHORT: Self = Self {
         answer: Duration::from_secs(3),
         end: Duration::from_millis(750),
         piece: Duration::from_micros(500),
+        rule: Duration::from_secs(20),
     };
 }
 
@@ -134,6 +142,8 @@ pub struct Target {
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) patience: Patience,
+    /// When the rule for which it is asked has to be over; absent where each connection has [`Patience::rule`] for itself.
+    pub(crate) until: Option<Instant>,
     pub(crate) planted: Option<Planted>,
     pub(crate) routes: Vec<Route>,
     pub(crate) database: Option<Books>,
@@ -170,6 +180,7 @@ impl Target {
             host: authority.to_owned(),
             path: path.to_owned(),
             patience: Patience::LONG,
+            until: None,
             planted: None,
             routes: Vec::new(),
             database: None,
@@ -184,6 +195,11 @@ impl Target {
     /// The whole URI of the plain request.
     pub(crate) fn uri(&self) -> String {
         format!("{}://{}{}", self.scheme(), self.host, self.path)
+    }
+
+    /// This server, asked for a rule from now on.
+    pub(crate) fn begun(&self) -> Self {
+        Self { until: Some(Instant::now() + self.patience.rule), ..self.clone() }
     }
 
     /// With these limits on every wait.

@@ -165,7 +165,7 @@ impl Peer {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Keeping {
-        self.talk.send(bytes).map_err(|_| self.fault("it stopped reading"))
+        self.talk.write(bytes).map_err(|objection| objection.with(|why| self.fault(why)))
     }
 
     /// Says that nothing more will be sent.
@@ -198,7 +198,9 @@ impl Peer {
                 self.transcript.add(Side::Server, "the end of the connection".to_owned());
                 return Ok(Some(Heard::End));
             }
-            if !self.talk.receive_until(deadline).map_err(|_| self.fault("it sends more than it may"))? {
+            let received = self.talk.receive_until(deadline);
+            let too_much = |_: &str| self.fault("it sends more than it may");
+            if !received.map_err(|objection| objection.with(too_much))? {
                 return Ok(None);
             }
         }

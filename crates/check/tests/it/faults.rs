@@ -15,6 +15,7 @@ const PATIENCE: Patience = Patience {
     answer: Duration::from_millis(400),
     end: Duration::from_millis(400),
     piece: Duration::from_micros(300),
+    ..Patience::LONG
 };
 /// Between pieces that a server must not find together, although the machine is busy.
 const LONG_PIECE: Duration = Duration::from_millis(20);

@@ -18,11 +18,13 @@ const PATIENCE: Patience = Patience {
     answer: Duration::from_millis(700),
     end: Duration::from_millis(400),
     piece: Duration::from_micros(300),
+    ..Patience::LONG
 };
 /// Between pieces that a server must not find together, although the machine is busy.
 const LONG_PIECE: Duration = Duration::from_millis(20);
 /// For a server that is right, however busy the machine is.
-const LONG: Patience = Patience { answer: Duration::from_secs(60), ..PATIENCE };
+const LONG: Patience =
+    Patience { answer: Duration::from_secs(60), rule: Duration::from_secs(300), ..PATIENCE };
 /// Times that a server is asked whose fault shows only when pieces reach it apart or together.
 const ATTEMPTS: usize = 5;
 const DEPENDS_ON_PIECES: [&str; 5] =

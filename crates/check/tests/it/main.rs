@@ -12,4 +12,5 @@ mod http2;
 mod others;
 mod ours;
 mod serving;
+mod slow;
 mod strict;

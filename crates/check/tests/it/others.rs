@@ -19,12 +19,14 @@ const HASTY: Patience = Patience {
     answer: Duration::from_secs(3),
     end: Duration::from_millis(400),
     piece: Duration::from_millis(1),
+    ..Patience::LONG
 };
 /// For what nobody knew: the machine may be busy.
 const PATIENT: Patience = Patience {
     answer: Duration::from_secs(60),
     end: Duration::from_secs(5),
     piece: Duration::from_millis(20),
+    rule: Duration::from_secs(300),
 };
 /// Times that a server is asked which answers late.
 const ATTEMPTS: usize = 5;
