@@ -148,26 +148,34 @@ export type HeldUp1 =
     }
   | {
       /**
-       * Address of its word; absent for a lock that parks its threads, each at a word of its own.
+       * Address of its word or object; absent for a lock that parks its threads, each at a word of its own.
        */
       address?: number | null;
       cause: "lock";
+      /**
+       * Class of its object, as in `java.util.concurrent.locks.ReentrantLock$NonfairSync`; absent where it has none.
+       */
+      class?: string | null;
       /**
        * The function that takes it; absent where the calls could not be followed.
        */
       function?: string | null;
       /**
-       * Threads that waited.
+       * Threads that waited, or goroutines.
        */
       threads: number;
       /**
-       * Time waited, summed over the threads, in nanoseconds.
+       * Time waited, summed over the threads or goroutines, in nanoseconds.
        */
       wait_ns: number;
       /**
-       * How often a thread waited for it.
+       * What waited.
        */
-      waits: number;
+      waiter?: "thread" | "goroutine";
+      /**
+       * How often something waited for it; absent where waits were not counted, but looked at now and then.
+       */
+      waits?: number | null;
     }
   | {
       /**
@@ -1111,7 +1119,7 @@ export interface Head {
    */
   hosts: HostTable | null;
   /**
-   * The fastest at the first of them: whom the page shows first where there are too many to show all.
+   * The fastest at the first of them: which the page shows first where there are too many to show all.
    */
   leaders: string[];
   /**

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
+use crate::profile::Waiter;
 
 /// Something that was found to hold a server's answers up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,19 +38,26 @@ pub enum Cause {
         /// Connections that were made all the same.
         connections: u64,
     },
-    /// Threads wait for a lock.
+    /// Threads or goroutines wait for a lock.
     Lock {
-        /// Address of its word; absent for a lock that parks its threads, each at a word of its own.
+        /// Address of its word or object; absent for a lock that parks its threads, each at a word of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         address: Option<u64>,
+        /// Class of its object, as in `java.util.concurrent.locks.ReentrantLock$NonfairSync`; absent where it has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<String>,
         /// The function that takes it; absent where the calls could not be followed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
-        /// How often a thread waited for it.
-        waits: f64,
-        /// Time waited, summed over the threads, in nanoseconds.
+        /// How often something waited for it; absent where waits were not counted, but looked at now and then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits: Option<f64>,
+        /// Time waited, summed over the threads or goroutines, in nanoseconds.
         wait_ns: f64,
-        /// Threads that waited.
+        /// What waited.
+        #[serde(default, skip_serializing_if = "Waiter::is_thread")]
+        waiter: Waiter,
+        /// Threads that waited, or goroutines.
         threads: u32,
     },
     /// Threads wait until what they wrote is on the disk.

@@ -117,12 +117,14 @@ impl Foreign for Run {
 /// Names of functions, files and threads are what the authors of a program chose.
 impl Foreign for Profile {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
-        let Sampled { threads, busiest_thread, frames, waits, .. } = &mut self.sampled;
+        let Sampled { threads, busiest_thread, frames, waits, awaited, .. } = &mut self.sampled;
         threads.iter_mut().chain(busiest_thread).for_each(&mut *look);
         let callers = self.traced.iter_mut().flat_map(|traced| {
             let locks = traced.locks.iter_mut().flat_map(|lock| &mut lock.callers);
             locks.chain(traced.parked.iter_mut().flat_map(|parked| &mut parked.callers))
         });
+        awaited.iter_mut().filter_map(|awaited| awaited.class.as_mut()).for_each(&mut *look);
+        let callers = callers.chain(awaited.iter_mut().flat_map(|awaited| &mut awaited.callers));
         frames
             .iter_mut()
             .chain(callers)
@@ -174,7 +176,7 @@ mod tests {
     use crate::generator::GeneratorName;
     use crate::generator_window::GeneratorWindow;
     use crate::load::Arrival;
-    use crate::profile::{Facet, Frame, FrameKind, Lock, Parked, Refused, Traced, Wait};
+    use crate::profile::{Awaited, Facet, Frame, FrameKind, Lock, Parked, Refused, Traced, Wait};
     use crate::record::{LeftOut, Stage};
     use crate::units::Nanos;
 
@@ -232,6 +234,11 @@ mod tests {
                 time_ns: Nanos(1),
                 count: 1,
             }],
+            awaited: vec![Awaited {
+                class: Some("Sync".to_owned()),
+                callers: vec![named(Some("reserve"), None)],
+                ..Awaited::default()
+            }],
             ..Sampled::default()
         };
         let mut profile = Profile {
@@ -246,7 +253,8 @@ mod tests {
             }),
             refused: vec![Refused { what: Facet::Kernel, why: "no right".to_owned() }],
         };
-        let told = ["worker", "acceptor", "main", "a.out", "lock", "b.so", "sleeper", "no right"];
+        let told =
+            ["worker", "acceptor", "Sync", "main", "a.out", "lock", "b.so", "reserve", "sleeper", "no right"];
         assert_eq!(texts(&mut profile), told);
     }
 }

@@ -75,6 +75,9 @@ pub struct Sampled {
     /// Where threads of the server waited, by the places in the kernel at which they were found asleep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
+    /// What its threads or goroutines waited for inside the server's own runtime, the longest first: most for work, some for a lock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<Awaited>,
     /// Events that the kernel's TCP counted in the server's network namespace, by their names in `/proc/net/snmp` and
     /// `/proc/net/netstat`; what did not happen is left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -153,6 +156,38 @@ pub struct Wait {
     pub time_ns: Nanos,
     /// Times at which one was found there.
     pub count: u64,
+}
+
+/// Something that threads or goroutines of a server were found waiting for, by what the runtime inside the server keeps of it (Go's,
+/// Java's). The kernel knows at most that a thread is parked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Awaited {
+    /// Its address. An object that a collector has moved is another one from then on.
+    pub address: u64,
+    /// Class of the object, as in `java.util.concurrent.locks.ReentrantLock$NonfairSync`; absent where the runtime keeps none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What waited.
+    #[serde(default, skip_serializing_if = "Waiter::is_thread")]
+    pub waiter: Waiter,
+    /// How many of these were found waiting.
+    pub waiters: u32,
+    /// Time that they waited, summed over them.
+    pub time_ns: Nanos,
+    /// The calls that led to most of the waits, innermost first, as far as they could be followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<Frame>,
+}
+
+/// What waits for a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiter {
+    /// A thread of the operating system.
+    #[default]
+    Thread,
+    /// A goroutine, which is on no thread while it waits.
+    Goroutine,
 }
 
 /// What system calls a server made in a slice of load.
@@ -256,12 +291,21 @@ pub enum Facet {
     Symbols,
     /// System calls by name, and their time.
     SystemCalls,
+    /// What is waited for inside the server's own runtime.
+    Runtime,
     /// What TCP counts.
     Tcp,
 }
 
 fn is_nothing(sum: &u64) -> bool {
     *sum == 0
+}
+
+impl Waiter {
+    /// Whether it is a thread, of which nothing is written.
+    pub(crate) fn is_thread(&self) -> bool {
+        *self == Self::Thread
+    }
 }
 
 impl Sampled {

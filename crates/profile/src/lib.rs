@@ -1,5 +1,6 @@
 //! Where the time of a server's processes goes, while somebody else loads it: the stacks on its CPUs, where its threads wait,
-//! what TCP counts ([`Sampling`]), and its system calls by name with their time ([`Tracing`]).
+//! what TCP counts, what is waited for inside the runtimes of Go and Java ([`Sampling`]), and its system calls by name with their time
+//! ([`Tracing`]).
 //!
 //! Invariants
 //! - It only looks: nothing of the server is changed, stopped or asked.
@@ -12,13 +13,17 @@
 
 mod calls;
 mod gathered;
+mod looking;
+mod memory;
 mod names;
 mod naming;
 mod ring;
+mod runtimes;
 mod sampling;
 mod target;
 mod tcp;
 mod tracing;
+mod variables;
 mod waits;
 mod ways;
 

@@ -14,6 +14,7 @@ use perf_event::events::{Hardware, Software};
 use perf_event::{Builder, SampleFlag};
 
 use crate::gathered::{Gathered, RawStack};
+use crate::looking::Looking;
 use crate::naming;
 use crate::ring::{Place, Ring, bytes_of_a_thread};
 use crate::target::{Target, name_of, threads};
@@ -40,6 +41,7 @@ pub struct Sampling {
     tcp: Option<BTreeMap<String, u64>>,
     over: Arc<AtomicBool>,
     gathering: JoinHandle<Outcome>,
+    looking: Looking,
 }
 
 /// What was gathered.
@@ -68,6 +70,7 @@ impl Sampling {
     /// Begins to gather. What is not allowed is told by [`finish`](Self::finish).
     pub fn start(target: Target) -> Self {
         let over = Arc::new(AtomicBool::new(false));
+        let looking = Looking::start(&target, &target.processes());
         let usage = Sampler::start_all(&target.roots).ok();
         let tcp = target.roots.first().and_then(|root| tcp::counts(*root));
         let (rings, view) = match open(&target) {
@@ -81,7 +84,7 @@ impl Sampling {
                 gather(&target, rings, view, &over)
             }
         });
-        Self { target, usage, tcp, over, gathering }
+        Self { target, usage, tcp, over, gathering, looking }
     }
 
     /// Ends the gathering; `answers` were given in the meantime. The server should still live, or its functions have no names.
@@ -89,12 +92,14 @@ impl Sampling {
         self.over.store(true, Ordering::Relaxed);
         let window = self.usage.and_then(|sampler| sampler.finish().ok());
         let now = self.target.roots.first().and_then(|root| tcp::counts(*root));
+        let (awaited, unseen) = self.looking.finish();
         let Ok(outcome) = self.gathering.join() else {
             let why = "the thread that gathers samples has failed".to_owned();
             return (Sampled::default(), vec![Refused { what: Facet::Samples, why }]);
         };
         let (mut sampled, mut refused) = named(outcome, &self.target);
-        sampled.answers = answers;
+        (sampled.answers, sampled.awaited) = (answers, awaited);
+        refused.extend(unseen);
         // The busiest thread comes first.
         sampled.busiest_thread =
             window.as_ref().and_then(|window| Some(window.threads.first()?.name.clone()));

@@ -1,6 +1,8 @@
 //! `assay why`: where the time of real servers goes, told when it was measured and told again.
 
+use assay_model::cause::Cause;
 use assay_model::part::Part;
+use assay_model::profile::{Facet, Waiter};
 use assay_model::profiling::Profiling;
 use assay_model::record::Record;
 use assay_model::why::Why;
@@ -108,6 +110,60 @@ fn a_fault_is_named_with_its_remedy() {
     let (_, fault) =
         explained.split_once(" is held up by small buffers: it sends an answer with ").expect("named");
     assert!(fault.contains("Use a buffer of several KiB"), "{explained}");
+}
+
+/// Where the servers are that make one answer at a time, by a lock or by one worker.
+const SHOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/locks");
+
+/// The locks that a shop is held up by, as far as they are named; `None`, and a word, where its memory may not be read.
+fn locks_of(shop: &str) -> Option<Vec<Cause>> {
+    let lab = Lab::new();
+    let load = ["-c", "8", "-r", "max", "-d", "200ms", "--rounds", "1", "--warmup", "0s"];
+    let told = lab.assay(&[&["why", "--cmd", shop][..], &load].concat()).assert();
+    let record = lab.record();
+    let runs = server_runs(&record);
+    let profiles = || runs.iter().flat_map(|run| &run.profiles);
+    assert!(profiles().next().is_some(), "{}{}", stdout(&told), stderr(&told));
+    let refused = profiles().flat_map(|profile| &profile.refused);
+    if let Some(refused) = refused.clone().find(|refused| refused.what == Facet::Runtime) {
+        skip("root", &refused.why);
+        return None;
+    }
+    let verdict = assay_verdict::judge(&record).expect("a verdict");
+    let held = verdict.why.iter().flat_map(|why| &why.spendings).flat_map(|spending| &spending.held_up);
+    Some(held.filter(|held| matches!(held.by, Cause::Lock { .. })).map(|held| held.by.clone()).collect())
+}
+
+#[test]
+fn a_mutex_of_go_is_named_by_who_takes_it_and_a_channel_is_no_lock() {
+    if !has("go") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("shop");
+    let mut build = std::process::Command::new("go");
+    build.env("CGO_ENABLED", "0").args(["build", "-buildvcs=false", "-o"]).arg(&program).arg("shop.go");
+    let built = build.current_dir(SHOPS).output().expect("go");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let shop = |how| locks_of(&format!("{} {how}", program.display()));
+    let Some(locks) = shop("lock") else { return };
+    let [Cause::Lock { function, waiter, threads, .. }] = &locks[..] else { panic!("one lock: {locks:?}") };
+    assert_eq!((function.as_deref(), *waiter, *threads), (Some("main.reserve"), Waiter::Goroutine, 8));
+    assert_eq!(shop("worker").expect("allowed before"), [], "its handlers wait for their answers");
+}
+
+#[test]
+fn a_lock_of_javas_library_is_named_by_its_class_and_a_pool_is_no_lock() {
+    if !has("java") {
+        return;
+    }
+    let shop = |how| locks_of(&format!("java {SHOPS}/Shop.java {how}"));
+    let Some(locks) = shop("lock") else { return };
+    let [Cause::Lock { class, function, waiter, .. }] = &locks[..] else { panic!("one lock: {locks:?}") };
+    assert_eq!(class.as_deref(), Some("java.util.concurrent.locks.ReentrantLock$NonfairSync"));
+    assert!(function.as_ref().is_some_and(|function| function.starts_with("Shop")), "{function:?}");
+    assert_eq!(*waiter, Waiter::Thread);
+    assert_eq!(shop("worker").expect("allowed before"), [], "its pool waits for work");
 }
 
 #[test]

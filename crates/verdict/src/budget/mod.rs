@@ -5,12 +5,12 @@ mod rules;
 use std::collections::BTreeMap;
 
 use assay_model::part::Part;
-use assay_model::profile::{Frame, FrameKind, Owner, Sampled, Stack};
+use assay_model::profile::{Awaited, Frame, FrameKind, Owner, Sampled, Stack};
 
-use rules::{RULES, Rules, plain};
+use rules::{Patterns, RULES, Rules, plain};
 
-/// Begins of functions that are compiled into programs and are not theirs: Rust's.
-const LIBRARIES: [&str; 10] = [
+/// Begins of functions that are compiled into programs and are not theirs: Rust's and Java's.
+const LIBRARIES: [&str; 12] = [
     "std::",
     "<std",
     "core::",
@@ -21,6 +21,8 @@ const LIBRARIES: [&str; 10] = [
     "<parking_lot",
     "lock_api::",
     "<lock_api",
+    "java.",
+    "jdk.",
 ];
 
 /// Version of the rules by which parts are assigned.
@@ -63,10 +65,21 @@ pub fn own_function(callers: &[Frame]) -> Option<String> {
 /// The function of the program that takes a lock, where these calls led to waiting for one that parks its threads; that of the lock
 /// itself where nothing is known of who called it.
 pub fn function_that_locks(callers: &[Frame]) -> Option<String> {
-    let locks =
-        |frame: &Frame| frame.symbol.as_deref().is_some_and(|symbol| RULES.lock.part_of(symbol).is_some());
-    let outermost = callers.iter().rposition(locks)?;
+    let outermost = outermost_of(&RULES.lock, callers)?;
     own_function(&callers[outermost + 1..]).or_else(|| callers[outermost].symbol.clone())
+}
+
+/// Whether something that is waited for inside a runtime is a lock.
+pub fn is_lock(awaited: &Awaited) -> bool {
+    let is_class = awaited.class.as_deref().is_some_and(|class| RULES.runtime_lock.part_of(class).is_some());
+    is_class || outermost_of(&RULES.runtime_lock, &awaited.callers).is_some()
+}
+
+/// The place of the outermost of some functions that a pattern fits.
+fn outermost_of(patterns: &Patterns, callers: &[Frame]) -> Option<usize> {
+    let fits =
+        |frame: &Frame| frame.symbol.as_deref().is_some_and(|symbol| patterns.part_of(symbol).is_some());
+    callers.iter().rposition(fits)
 }
 
 /// What the rules say of a function.

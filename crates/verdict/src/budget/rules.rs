@@ -39,6 +39,8 @@ pub(super) struct Rules {
     pub(super) module: Patterns,
     /// Functions that take a lock that parks its threads.
     pub(super) lock: Patterns,
+    /// Functions and classes of the locks that a runtime knows and the kernel does not.
+    pub(super) runtime_lock: Patterns,
 }
 
 /// The file as it is written.
@@ -53,6 +55,8 @@ struct Written {
     module: Vec<Rule>,
     #[serde(default)]
     lock: Vec<Rule>,
+    #[serde(default)]
+    runtime_lock: Vec<Rule>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +73,7 @@ impl Rules {
     /// # Errors
     /// When the file is not well formed, or a pattern stands in two parts.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let Written { version, kernel, thread, within, function, module, lock } =
+        let Written { version, kernel, thread, within, function, module, lock, runtime_lock } =
             toml::from_str(text).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
@@ -79,6 +83,7 @@ impl Rules {
             function: Patterns::of(function)?,
             module: Patterns::of(module)?,
             lock: Patterns::of(lock)?,
+            runtime_lock: Patterns::of(runtime_lock)?,
         })
     }
 }

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
-use assay_model::profile::{Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced};
+use assay_model::profile::{Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced, Waiter};
 
 use super::counted;
 use super::events::{RECEIVING, SENDING};
 use crate::SERVER_SATURATED;
-use crate::budget::{function_that_locks, own_function, samples_by_part};
+use crate::budget::{function_that_locks, is_lock, own_function, samples_by_part};
 use crate::limit::THREAD_SATURATED;
 
 /// How long Linux delays an acknowledgement at least, in nanoseconds: `TCP_DELACK_MIN`, HZ / 25.
@@ -50,10 +50,11 @@ pub(super) fn causes(profile: &Profile) -> Vec<(Cause, f64)> {
     let traced = counted(profile);
     // Whether its own threads are too many is not known where it is not known who else has its CPUs.
     let queue = if profile.sees_others() { run_queue(sampled) } else { None };
-    let of_samples = [accept_queue(sampled), one_thread(sampled), collector(profile), queue];
+    let of_samples =
+        [accept_queue(sampled), lock(sampled, traced), one_thread(sampled), collector(profile), queue];
     let of_calls = traced.into_iter().flat_map(|traced| {
         let small = [true, false].map(|sends| small_buffers(sampled, traced, sends));
-        [delayed_acknowledgement(sampled, traced), lock(traced), disk(traced)].into_iter().chain(small)
+        [delayed_acknowledgement(sampled, traced), disk(traced)].into_iter().chain(small)
     });
     of_samples.into_iter().chain(of_calls).flatten().collect()
 }
@@ -123,13 +124,24 @@ fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
     is_full.then_some((Cause::AcceptQueue { overflows, connections }, share))
 }
 
-/// Waits for one lock.
+/// Waits for one lock in a slice.
 struct Contended<'t> {
     address: Option<u64>,
+    class: Option<String>,
     function: Option<String>,
-    waits: u64,
+    /// Absent where they were not counted.
+    waits: Option<u64>,
+    waiter: Waiter,
     threads: Waiters<'t>,
     time_ns: u64,
+    slice: Slice,
+}
+
+/// The slice in which something was seen.
+#[derive(Clone, Copy)]
+struct Slice {
+    loaded_ns: u64,
+    answers: u64,
 }
 
 /// Threads that waited.
@@ -153,28 +165,54 @@ impl<'t> Waiters<'t> {
     }
 }
 
-/// The lock for which its threads waited longest, where they do little else.
-fn lock(traced: &Traced) -> Option<(Cause, f64)> {
-    let by_word = traced.locks.iter().map(|Lock { address, waits, threads, time_ns, callers }| Contended {
-        address: Some(*address),
-        function: own_function(callers),
-        waits: *waits,
-        threads: Waiters { least: *threads, ..Waiters::default() },
-        time_ns: time_ns.0,
-    });
-    let lock = by_word.chain(parking(traced)).max_by_key(|lock| lock.time_ns)?;
+/// The lock for which its threads or goroutines waited longest, where they do little else.
+fn lock(sampled: &Sampled, traced: Option<&Traced>) -> Option<(Cause, f64)> {
+    let by_kernel = traced.into_iter().flat_map(|traced| by_word(traced).chain(parking(traced)));
+    let locks = by_kernel.chain(inside_runtimes(sampled));
+    let lock = locks.max_by(|a, b| a.waiting().total_cmp(&b.waiting()))?;
     let threads = lock.threads.number();
-    let time = traced.loaded_ns.0 as f64 * f64::from(threads);
-    let share = (lock.time_ns as f64 / time.max(1.0)).min(1.0);
-    let Contended { address, function, waits, time_ns, .. } = lock;
+    let share = (lock.waiting() / f64::from(threads.max(1))).min(1.0);
+    let Contended { address, class, function, waits, waiter, time_ns, slice, .. } = lock;
     let cause = Cause::Lock {
         address,
+        class,
         function,
-        waits: per(waits, traced.answers),
-        wait_ns: per(time_ns, traced.answers),
+        waits: waits.map(|waits| per(waits, slice.answers)),
+        wait_ns: per(time_ns, slice.answers),
+        waiter,
         threads,
     };
-    (time > 0.0 && share >= LEAST_WAITING).then_some((cause, share))
+    (share >= LEAST_WAITING).then_some((cause, share))
+}
+
+impl Contended<'_> {
+    /// How many waited at a time, on the whole; none in a slice of no length.
+    fn waiting(&self) -> f64 {
+        match self.slice.loaded_ns {
+            0 => 0.0,
+            loaded_ns => per(self.time_ns, loaded_ns),
+        }
+    }
+}
+
+impl Slice {
+    fn of(traced: &Traced) -> Self {
+        Self { loaded_ns: traced.loaded_ns.0, answers: traced.answers }
+    }
+}
+
+/// Locks whose word says that others wait.
+fn by_word(traced: &Traced) -> impl Iterator<Item = Contended<'_>> {
+    traced.locks.iter().map(|Lock { address, waits, threads, time_ns, callers }| Contended {
+        address: Some(*address),
+        class: None,
+        function: own_function(callers),
+        waits: Some(*waits),
+        waiter: Waiter::Thread,
+        threads: Waiters { least: *threads, ..Waiters::default() },
+        time_ns: time_ns.0,
+        slice: Slice::of(traced),
+    })
 }
 
 /// Locks that park their threads, known by the function that takes them: those that one function of the program takes are told as one,
@@ -185,16 +223,33 @@ fn parking(traced: &Traced) -> Vec<Contended<'_>> {
         let Some(function) = function_that_locks(callers) else { continue };
         let lock = locks.entry(function.clone()).or_insert_with(|| Contended {
             address: None,
+            class: None,
             function: Some(function),
-            waits: 0,
+            waits: None,
+            waiter: Waiter::Thread,
             threads: Waiters::default(),
             time_ns: 0,
+            slice: Slice::of(traced),
         });
-        lock.waits += waits;
+        lock.waits = Some(lock.waits.unwrap_or(0) + waits);
         lock.threads.add(thread_ids, *threads);
         lock.time_ns += time_ns.0;
     }
     locks.into_values().collect()
+}
+
+/// Locks that a runtime keeps itself, and of which the kernel sees at most that threads are parked.
+fn inside_runtimes(sampled: &Sampled) -> impl Iterator<Item = Contended<'_>> {
+    sampled.awaited.iter().filter(|awaited| is_lock(awaited)).map(|awaited| Contended {
+        address: Some(awaited.address),
+        class: awaited.class.clone(),
+        function: own_function(&awaited.callers),
+        waits: None,
+        waiter: awaited.waiter,
+        threads: Waiters { least: awaited.waiters, ..Waiters::default() },
+        time_ns: awaited.time_ns.0,
+        slice: Slice { loaded_ns: sampled.loaded_ns.0, answers: sampled.answers },
+    })
 }
 
 fn disk(traced: &Traced) -> Option<(Cause, f64)> {

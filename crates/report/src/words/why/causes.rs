@@ -1,6 +1,7 @@
 //! What holds a server's answers up: what shows it, and what to do about it.
 
 use assay_model::cause::{Cause, HeldUp};
+use assay_model::profile::Waiter;
 use assay_model::why::Spending;
 
 use super::super::phrases::count_of;
@@ -37,11 +38,11 @@ fn shown(held: &HeldUp, who: &str) -> String {
             count_of(*overflows as usize, "connection"),
             format::count(*connections)
         ),
-        Cause::Lock { address, function, waits, wait_ns, threads } => format!(
-            "{}: {} wait for it, {} times and {} for each answer",
-            lock(*address, function.as_deref()),
-            count_of(*threads as usize, "thread"),
-            quotient(*waits),
+        Cause::Lock { address, class, function, waits, wait_ns, waiter, threads } => format!(
+            "{}: {} wait for it, {}{} for each answer",
+            lock(*address, class.as_deref(), function.as_deref()),
+            count_of(*threads as usize, waiting(*waiter)),
+            waits.map(|waits| format!("{} times and ", quotient(waits))).unwrap_or_default(),
             duration(*wait_ns)
         ),
         Cause::Disk { call, calls, ns } => format!(
@@ -80,11 +81,22 @@ fn shown(held: &HeldUp, who: &str) -> String {
     format!("{who} is held up by {by}")
 }
 
-fn lock(address: Option<u64>, function: Option<&str>) -> String {
-    match (function, address) {
-        (Some(function), _) => format!("a lock that `{function}` takes"),
-        (None, Some(address)) => format!("the lock at {address:#x}"),
-        (None, None) => "a lock".to_owned(),
+fn lock(address: Option<u64>, class: Option<&str>, function: Option<&str>) -> String {
+    let at = address.map(|address| format!("at {address:#x}"));
+    let object = class.map(|class| format!("`{class}` {}", at.as_deref().unwrap_or("without an address")));
+    match (function, object, at) {
+        (Some(function), Some(object), _) => format!("a lock that `{function}` takes, {object}"),
+        (Some(function), None, _) => format!("a lock that `{function}` takes"),
+        (None, Some(object), _) => format!("the lock {object}"),
+        (None, None, Some(at)) => format!("the lock {at}"),
+        (None, None, None) => "a lock".to_owned(),
+    }
+}
+
+fn waiting(waiter: Waiter) -> &'static str {
+    match waiter {
+        Waiter::Thread => "thread",
+        Waiter::Goroutine => "goroutine",
     }
 }
 

@@ -1,5 +1,6 @@
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::offered::Offered;
+use assay_model::profile::Waiter;
 use assay_model::why::{CountDifference, Event, PartSpending};
 use proptest::prelude::*;
 
@@ -139,9 +140,11 @@ fn one_server_alone_is_told_by_its_greatest_parts() {
 fn what_holds_a_server_up_is_said_with_its_figures_and_a_remedy() {
     let lock = Cause::Lock {
         address: Some(0x5000),
+        class: None,
         function: Some("reserve".to_owned()),
-        waits: 1.2,
+        waits: Some(1.2),
         wait_ns: 900e3,
+        waiter: Waiter::Thread,
         threads: 4,
     };
     let queue = Cause::RunQueue { delay_ns: 1.5e6, cpu_ns: 500e3, threads: 9, cpus: 1 };
@@ -197,4 +200,35 @@ proptest! {
             prop_assert!(sentence.contains(way), "{}: {sentence}", together.difference);
         }
     }
+}
+
+#[test]
+fn locks_inside_runtimes_are_told_with_all_that_is_known_of_them() {
+    let told = |class: Option<&str>, function: Option<&str>, waiter| {
+        let by = Cause::Lock {
+            address: Some(0xc000),
+            class: class.map(str::to_owned),
+            function: function.map(str::to_owned),
+            waits: None,
+            wait_ns: 900e3,
+            waiter,
+            threads: 4,
+        };
+        let held_up = vec![HeldUp { by, share: 0.5, restarts: 5 }];
+        let spending = Spending { contender: "shop".to_owned(), held_up, ..crate::why::tests::spending(&[]) };
+        let sentence = causes::sentences(&[spending], "hello").pop().expect("a sentence");
+        let (_, told) = sentence.split_once("held up by ").expect("what holds it up");
+        told.split(". ").next().unwrap_or_default().to_owned()
+    };
+    let wait = "wait for it, 0.90 ms for each answer";
+    assert_eq!(
+        told(None, Some("main.reserve"), Waiter::Goroutine),
+        format!("a lock that `main.reserve` takes: 4 goroutines {wait}")
+    );
+    let class = Some("a.Lock");
+    assert_eq!(told(class, None, Waiter::Thread), format!("the lock `a.Lock` at 0xc000: 4 threads {wait}"));
+    assert_eq!(
+        told(class, Some("Shop.reserve"), Waiter::Thread),
+        format!("a lock that `Shop.reserve` takes, `a.Lock` at 0xc000: 4 threads {wait}")
+    );
 }

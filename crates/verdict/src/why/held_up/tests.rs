@@ -1,6 +1,6 @@
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
-use assay_model::profile::{Facet, Frame, FrameKind, Parked, Refused, Stack};
+use assay_model::profile::{Awaited, Facet, Frame, FrameKind, Parked, Refused, Stack, Waiter};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -139,10 +139,10 @@ fn a_lock_is_told_by_who_takes_it_and_a_short_wait_is_not() {
             traced.locks = vec![Lock { address: 1, waits: 1, threads: 1, ..Lock::default() }, long];
         })
     };
-    let Cause::Lock { address, function, waits, wait_ns, threads } = only(waiting(3_000)) else {
+    let Cause::Lock { address, function, waits, wait_ns, threads, .. } = only(waiting(3_000)) else {
         panic!("a lock")
     };
-    assert_eq!((address, waits, wait_ns, threads), (Some(0x5000), 0.5, 3e6, 4));
+    assert_eq!((address, waits, wait_ns, threads), (Some(0x5000), Some(0.5), 3e6, 4));
     assert_eq!(function.as_deref(), Some("shop::stock::reserve"));
     assert_eq!(waiting(600), [], "four threads wait for a fifth of their time at least");
 }
@@ -181,7 +181,7 @@ fn a_lock_that_parks_its_threads_is_told_by_who_takes_it_and_threads_without_wor
         parked(&idle, 3_900),
     ];
     let Cause::Lock { address, function, waits, threads, .. } = only(held(of_one)) else { panic!("a lock") };
-    assert_eq!((address, waits, threads), (None, 0.5, 4));
+    assert_eq!((address, waits, threads), (None, Some(0.5), 4));
     assert_eq!(function.as_deref(), Some("shop::stock::reserve"));
     assert_eq!(held(vec![parked(&idle, 3_900)]), [], "to wait for work is no lock");
     let java = [("ObjectMonitor::enter(JavaThread*)", "libjvm.so")];
@@ -207,6 +207,89 @@ fn threads_that_come_to_a_lock_by_several_ways_all_count() {
     let Cause::Lock { threads, .. } = only(waiting(300)) else { panic!("a lock") };
     assert_eq!(threads, 4);
     assert_eq!(waiting(200), [], "0.6 s of four threads' second each");
+}
+
+/// Something that is waited for inside a runtime, for milliseconds in a second.
+fn awaited(class: Option<&str>, callers: &[(&str, &str)], waiters: u32, ms: u64) -> Awaited {
+    Awaited {
+        address: 0xc000_1000,
+        class: class.map(str::to_owned),
+        waiters,
+        time_ns: Nanos::from_millis(ms),
+        callers: calls_of(callers),
+        ..Awaited::default()
+    }
+}
+
+/// What holds a server up in whose runtime this is waited for, and whose system calls may not be followed.
+fn held_inside(all: Vec<Awaited>) -> Vec<(Cause, f64)> {
+    let mut profile = good();
+    profile.sampled.awaited = all;
+    profile.traced = None;
+    causes(&profile)
+}
+
+#[test]
+fn a_lock_of_go_is_told_by_the_function_that_takes_it_and_other_waits_of_goroutines_are_not() {
+    let by = |taken_by: &[&'static str], ms| {
+        let calls = ["runtime.gopark", "runtime.semacquire1"].iter().chain(taken_by).chain(&["main.serve"]);
+        let calls: Vec<(&str, &str)> = calls.map(|call| (*call, "shop")).collect();
+        Awaited { waiter: Waiter::Goroutine, ..awaited(None, &calls, 8, ms) }
+    };
+    let lock = ["internal/sync.runtime_SemacquireMutex", "internal/sync.(*Mutex).lockSlow", "main.reserve"];
+    let group = ["sync.runtime_SemacquireWaitGroup", "sync.(*WaitGroup).Wait"];
+    let descriptor = ["internal/poll.runtime_Semacquire", "internal/poll.(*fdMutex).rwlock"];
+    let all = vec![by(&group, 7_900), by(&lock, 4_000), by(&descriptor, 7_900)];
+    let Cause::Lock { address, function, waits, wait_ns, waiter, threads, .. } = only(held_inside(all))
+    else {
+        panic!("a lock")
+    };
+    assert_eq!((address, function.as_deref()), (Some(0xc000_1000), Some("main.reserve")));
+    assert_eq!((waits, wait_ns, waiter, threads), (None, 4e6, Waiter::Goroutine, 8));
+    assert_eq!(held_inside(vec![by(&group, 7_900), by(&descriptor, 7_900)]), [], "these wait for work");
+    assert_eq!(held_inside(vec![by(&lock, 1_500)]), [], "eight wait for a fifth of their time at least");
+    let read = ["sync.runtime_SemacquireRWMutexR", "main.stock"];
+    let Cause::Lock { function, .. } = only(held_inside(vec![by(&read, 4_000)])) else { panic!("a lock") };
+    assert_eq!(function.as_deref(), Some("main.stock"));
+}
+
+#[test]
+fn a_lock_of_java_is_told_by_its_class_and_a_pool_without_work_is_not() {
+    let of = |class, ms| awaited(Some(class), &[], 4, ms);
+    let [lock, condition, queue, latch] = [
+        "java.util.concurrent.locks.ReentrantLock$FairSync",
+        "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject",
+        "java.util.concurrent.SynchronousQueue$TransferStack",
+        "java.util.concurrent.CountDownLatch$Sync",
+    ];
+    let idle = || vec![of(condition, 3_900), of(queue, 3_900), of(latch, 3_900)];
+    assert_eq!(held_inside(idle()), []);
+    let all = idle().into_iter().chain([of(lock, 1_200)]).collect();
+    let Cause::Lock { class, function, threads, .. } = only(held_inside(all)) else { panic!("a lock") };
+    assert_eq!((class.as_deref(), function, threads), (Some(lock), None, 4));
+    let taken =
+        awaited(Some(lock), &[("jdk.internal.misc.Unsafe.park", ""), ("shop.Stock.reserve", "")], 4, 1_200);
+    let Cause::Lock { function, .. } = only(held_inside(vec![taken])) else { panic!("a lock") };
+    assert_eq!(function.as_deref(), Some("shop.Stock.reserve"));
+}
+
+/// The slices have different lengths, so it is the number of those that wait at a time which decides.
+#[test]
+fn of_a_lock_in_either_slice_the_one_is_told_for_which_more_wait_at_a_time() {
+    let told = |by_kernel_ms| {
+        let found = spoilt(|sampled, traced| {
+            let class = Some("java.util.concurrent.locks.StampedLock");
+            sampled.awaited = vec![awaited(class, &[], 4, 2_000)];
+            traced.loaded_ns = Nanos::from_millis(100);
+            let time_ns = Nanos::from_millis(by_kernel_ms);
+            traced.locks = vec![Lock { address: 1, waits: 9, threads: 4, time_ns, callers: Vec::new() }];
+        });
+        match only(found) {
+            Cause::Lock { address, .. } => address,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((told(190), told(210)), (Some(0xc000_1000), Some(1)));
 }
 
 #[test]
@@ -326,7 +409,15 @@ fn threads_that_wait_for_a_cpu_are_told() {
 }
 
 fn lock_of(share: f64) -> (Cause, f64) {
-    let by = Cause::Lock { address: Some(1), function: None, waits: 1.0, wait_ns: share * 1e6, threads: 1 };
+    let by = Cause::Lock {
+        address: Some(1),
+        class: None,
+        function: None,
+        waits: Some(1.0),
+        wait_ns: share * 1e6,
+        waiter: Waiter::Thread,
+        threads: 1,
+    };
     (by, share)
 }
 

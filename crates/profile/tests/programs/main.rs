@@ -1,6 +1,8 @@
 //! Real programs, looked at while they work.
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
 
+mod runtimes;
+
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
