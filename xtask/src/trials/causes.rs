@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// Runs of each server.
     #[arg(long, value_name = "N", default_value_t = 20)]
     times: u32,
-    /// Only these, such as lock,disk,link [default: all]
+    /// Only these, such as lock,disk,link,go-mutex [default: all]
     #[arg(long, value_name = "FAULT,…", value_delimiter = ',')]
     faults: Vec<String>,
     /// The binary [default: target/release/assay]
@@ -28,13 +28,27 @@ pub(crate) struct Options {
     assay: Option<PathBuf>,
 }
 
+/// Servers of Go and Java that hold a lock for long, below the root of the repository.
+const SHOPS: &str = "crates/cli/tests/fixtures/locks";
+
 /// A server whose fault is known.
 struct Planted {
     name: &'static str,
-    /// What follows `assay stub`.
-    program: String,
+    /// The cause that is to be named, if it is called otherwise.
+    cause: Option<&'static str>,
+    program: Program,
     /// What `assay why` is asked besides.
     asked: &'static [&'static str],
+}
+
+/// What is started.
+enum Program {
+    /// What follows `assay stub`.
+    Stub(String),
+    /// A program of Go, which is built first: its file, and its arguments.
+    Go(&'static str),
+    /// A program of Java, likewise.
+    Java(&'static str),
 }
 
 /// What the runs of one server named.
@@ -88,20 +102,43 @@ fn is_possible(planted: &Planted) -> bool {
 }
 
 fn all() -> Vec<Planted> {
-    let wrong = Fault::ALL.map(|(_, name)| Planted { name, program: format!("--wrong {name}"), asked: &[] });
-    let link = Planted {
-        name: "link",
-        program: "--address 0.0.0.0".to_owned(),
-        asked: &["--link", "veth:100mbit", "--path", "/pattern/100000"],
-    };
-    wrong.into_iter().chain([link]).collect()
+    let stub = |name, more: String, asked| Planted { name, cause: None, program: Program::Stub(more), asked };
+    let wrong = Fault::ALL.map(|(_, name)| stub(name, format!("--wrong {name}"), &[]));
+    let link: &[&str] = &["--link", "veth:100mbit", "--path", "/pattern/100000"];
+    let lock = |name, program| Planted { name, cause: Some("lock"), program, asked: &[] };
+    let of_runtimes = [lock("go-mutex", Program::Go("lock")), lock("java-lock", Program::Java("lock"))];
+    wrong.into_iter().chain([stub("link", "--address 0.0.0.0".to_owned(), link)]).chain(of_runtimes).collect()
+}
+
+impl Program {
+    /// The command that starts it; what is built for it goes into a folder.
+    fn command(&self, root: &Path, assay: &Path, folder: &Path) -> Result<String, String> {
+        let shops = root.join(SHOPS);
+        match self {
+            Self::Stub(more) => Ok(format!("{} stub --port $PORT {more}", assay.display())),
+            Self::Go(how) => {
+                let built = folder.join("shop");
+                let mut go = Command::new("go");
+                go.env("CGO_ENABLED", "0")
+                    .args(["build", "-buildvcs=false", "-o"])
+                    .arg(&built)
+                    .arg("shop.go");
+                let status = go.current_dir(shops).status().map_err(|error| format!("go: {error}"))?;
+                status
+                    .success()
+                    .then(|| format!("{} {how}", built.display()))
+                    .ok_or("go build failed".to_owned())
+            }
+            Self::Java(how) => Ok(format!("java {} {how}", shops.join("Shop.java").display())),
+        }
+    }
 }
 
 fn try_it(root: &Path, assay: &Path, planted: &Planted, times: u32) -> Result<Named, String> {
     let mut named = Named::default();
     for _ in 0..times {
         let told = causes(root, assay, planted)?;
-        let fault = planted.name.replace('-', "_");
+        let fault = planted.cause.map_or_else(|| planted.name.replace('-', "_"), str::to_owned);
         match told.first() {
             Some(first) if *first == fault => named.first += 1,
             other => named.instead.push(other.map_or_else(|| "nothing".to_owned(), Clone::clone)),
@@ -114,13 +151,14 @@ fn try_it(root: &Path, assay: &Path, planted: &Planted, times: u32) -> Result<Na
 /// What a run tells of a server, the first cause first.
 fn causes(root: &Path, assay: &Path, planted: &Planted) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let server = format!("{} stub --port $PORT {}", assay.display(), planted.program);
+    let server = planted.program.command(root, assay, folder.path())?;
     let mut command = Command::new(assay);
     command.current_dir(root).args(["why", "--cmd", &server, "-c", CONNECTIONS, "-r", "max"]);
     command.args(["--rounds", "1", "-d", "300ms", "--warmup", "0s", "--progress", "none", "--runs"]);
-    command.arg(folder.path()).args(planted.asked).stdout(Stdio::null());
+    let runs = folder.path().join("runs");
+    command.arg(&runs).args(planted.asked).stdout(Stdio::null());
     let status = command.status().map_err(|error| format!("{}: {error}", assay.display()))?;
-    let store = Store::new(folder.path());
+    let store = Store::new(&runs);
     let record = store.ids().first().map(|id| store.open(id));
     let record = record.ok_or_else(|| format!("{}: the run ended with {status}", planted.name))?;
     let record = record.map_err(|error| error.to_string())?;
