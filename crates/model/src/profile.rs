@@ -172,6 +172,9 @@ pub struct Awaited {
     pub waiter: Waiter,
     /// How many of these were found waiting.
     pub waiters: u32,
+    /// Those threads, by numbers under which they stand beside other things too; absent of goroutines, which may be many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiter_ids: Vec<u32>,
     /// Time that they waited, summed over them.
     pub time_ns: Nanos,
     /// The calls that led to most of the waits, innermost first, as far as they could be followed.

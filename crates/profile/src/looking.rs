@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use assay_model::profile::{Awaited, Refused};
+use assay_model::profile::{Awaited, Refused, Waiter};
 use assay_model::units::Nanos;
 
 use crate::naming::Names;
@@ -18,11 +18,11 @@ const LOOK: Duration = Duration::from_micros(7_310);
 /// Looks take at most one part in so many of the time: the CPU may be the generator's too.
 const REST: u32 = 20;
 /// Most things that are waited for, most that wait for one, and most ways to it.
-const MAX_THINGS: usize = 1 << 12;
+const MAX_THINGS: usize = 1 << 16;
 const MAX_WAITERS: usize = 1 << 16;
 const MAX_WAYS: usize = 64;
 /// Most things that are kept: threads wait for few things longest.
-const MOST: usize = 16;
+const MOST: usize = 32;
 
 /// Looks that go on.
 #[derive(Debug)]
@@ -41,6 +41,9 @@ struct Looks {
 
 /// Where something is that is waited for: the number of its runtime, its address, and its class.
 type Thing = (usize, u64, Option<Arc<str>>);
+
+/// Numbers of those that wait, each in its runtime.
+type Numbers = HashMap<(usize, u64), u32>;
 
 /// Everything that was found waited for.
 #[derive(Debug, Default)]
@@ -79,17 +82,18 @@ impl Looking {
             return (Vec::new(), refused);
         };
         refused.extend(runtimes.iter().filter_map(|(_, runtime)| runtime.complaint()).map(unseen));
-        let names = Names::new();
-        let awaited = found.longest().map(|((number, address, class), waits)| {
-            let (pid, runtime) = &runtimes[number];
-            let callers = runtime.frames(&names, *pid, &waits.way());
+        let (names, mut numbers) = (Names::new(), Numbers::new());
+        let awaited = found.longest().map(|((runtime, address, class), waits)| {
+            let (pid, inside) = &runtimes[runtime];
+            let is_thread = inside.waiter() == Waiter::Thread;
             Awaited {
                 address,
                 class: class.map(|class| class.to_string()),
-                waiter: runtime.waiter(),
+                waiter: inside.waiter(),
                 waiters: u32::try_from(waits.waiters.len()).unwrap_or(u32::MAX),
+                waiter_ids: if is_thread { waits.ids(runtime, &mut numbers) } else { Vec::new() },
                 time_ns: Nanos::from(waits.time),
-                callers,
+                callers: inside.frames(&names, *pid, &waits.way()),
             }
         });
         (awaited.collect(), refused)
@@ -140,6 +144,17 @@ impl Found {
 }
 
 impl Waits {
+    /// The numbers of those that waited, in their order; whoever has none yet gets the next.
+    fn ids(&self, runtime: usize, numbers: &mut Numbers) -> Vec<u32> {
+        let number = |waiter: &u64| {
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            *numbers.entry((runtime, *waiter)).or_insert(next)
+        };
+        let mut ids: Vec<u32> = self.waiters.iter().map(number).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// The way that was found most often; of equals the one that is smaller.
     fn way(&self) -> Vec<u64> {
         let best = self.ways.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
@@ -171,6 +186,18 @@ mod tests {
             found.iter().map(told).collect::<Vec<_>>(),
             [(0, 16, ms(30), 1, vec![]), (0, 8, ms(23), 2, vec![6]), (1, 8, ms(1), 1, vec![5])]
         );
+    }
+
+    #[test]
+    fn those_that_wait_have_one_number_whatever_they_wait_for() {
+        let (mut found, mut numbers) = (Found::default(), Numbers::new());
+        for (at, waiter) in [(8, 71), (8, 72), (16, 72)] {
+            found.add(0, waiting(at, waiter, &[]), LOOK);
+        }
+        let [lock, queue] = [8, 16].map(|at| found.0[&(0, at, None)].ids(0, &mut numbers));
+        assert!(lock == [0, 1] && queue.len() == 1 && lock.contains(&queue[0]), "{lock:?}, {queue:?}");
+        let elsewhere = found.0[&(0, 16, None)].ids(1, &mut numbers);
+        assert_eq!(elsewhere, [2], "of another process");
     }
 
     #[test]

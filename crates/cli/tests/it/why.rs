@@ -118,7 +118,7 @@ const SHOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/locks")
 /// The locks that a shop is held up by, as far as they are named; `None`, and a word, where its memory may not be read.
 fn locks_of(shop: &str) -> Option<Vec<Cause>> {
     let lab = Lab::new();
-    let load = ["-c", "8", "-r", "max", "-d", "200ms", "--rounds", "1", "--warmup", "0s"];
+    let load = ["-c", "4", "-r", "max", "-d", "200ms", "--rounds", "1", "--warmup", "0s"];
     let told = lab.assay(&[&["why", "--cmd", shop][..], &load].concat()).assert();
     let record = lab.record();
     let runs = server_runs(&record);
@@ -148,7 +148,7 @@ fn a_mutex_of_go_is_named_by_who_takes_it_and_a_channel_is_no_lock() {
     let shop = |how| locks_of(&format!("{} {how}", program.display()));
     let Some(locks) = shop("lock") else { return };
     let [Cause::Lock { function, waiter, threads, .. }] = &locks[..] else { panic!("one lock: {locks:?}") };
-    assert_eq!((function.as_deref(), *waiter, *threads), (Some("main.reserve"), Waiter::Goroutine, 8));
+    assert_eq!((function.as_deref(), *waiter, *threads), (Some("main.reserve"), Waiter::Goroutine, 4));
     assert_eq!(shop("worker").expect("allowed before"), [], "its handlers wait for their answers");
 }
 

@@ -24,8 +24,11 @@ const PLACE: std::ops::RangeInclusive<usize> = 24..=256;
 const KNOWN: std::ops::RangeInclusive<u32> = 18..=26;
 /// First version in which a waiter keeps the address that it waits at in two words (`maybeTraceablePtr`).
 const TWO_WORDS: u32 = 26;
-/// Most that waits which is looked at in one look.
+/// Most waiters that are looked at in one look.
 const MAX_WAITING: usize = 1 << 14;
+/// Most goroutines whose calls are followed in one look, and by how many trees each look begins after the last: no divisor of their number.
+const MAX_FOLLOWED: usize = 256;
+const STEP: usize = 97;
 /// Most of a stack that is read, in bytes, and most calls that are followed.
 const MAX_STACK: u64 = 1 << 13;
 const DEEPEST: usize = 24;
@@ -70,6 +73,9 @@ pub(super) struct Go {
     /// Waiters that were what they should be, and others: the runtime changes them while they are read.
     sound: u64,
     odd: u64,
+    /// Goroutines whose calls were followed in this look, and looks so far.
+    followed: usize,
+    looks: usize,
 }
 
 impl Go {
@@ -100,7 +106,7 @@ impl Go {
                 "goroutines that wait for a lock are not seen: how {version} keeps them is not known here"
             )
         })?;
-        Ok(Self { memory, table, place, layout, sound: 0, odd: 0 })
+        Ok(Self { memory, table, place, layout, sound: 0, odd: 0, followed: 0, looks: 0 })
     }
 
     fn sudog(&self, at: u64) -> Option<Sudog> {
@@ -130,7 +136,9 @@ impl Go {
     /// Shows all that wait at the address of the first.
     fn look_along(&mut self, at: u64, first: Sudog, seen: &mut HashSet<u64>, see: &mut dyn FnMut(Waiting)) {
         let Sudog { address, .. } = first;
-        let mut way = way(&self.memory, first.goroutine);
+        let is_followed = self.followed < MAX_FOLLOWED;
+        self.followed += 1;
+        let mut way = if is_followed { way(&self.memory, first.goroutine) } else { None };
         let (mut at, mut sudog) = (at, first);
         // What is no longer at the address has been woken meanwhile.
         while seen.len() < MAX_WAITING && seen.insert(at) {
@@ -149,10 +157,17 @@ impl Runtime for Go {
 
     fn look(&mut self, see: &mut dyn FnMut(Waiting)) {
         let Some(table) = self.memory.bytes(self.table, TREES * self.place) else { return };
+        let roots: Vec<u64> = table
+            .chunks_exact(self.place)
+            .map(|place| words_of(place).nth(ROOT).unwrap_or_default())
+            .collect();
         let mut seen = HashSet::new();
-        for (number, place) in table.chunks_exact(self.place).enumerate() {
-            let root = words_of(place).nth(ROOT).unwrap_or_default();
-            self.look_into(number, root, &mut seen, see);
+        self.followed = 0;
+        self.looks += 1;
+        // From another tree on in each look, so that all have their turn to be followed.
+        let begin = self.looks * STEP;
+        for number in (0..TREES).map(|number| (number + begin) % TREES) {
+            self.look_into(number, roots[number], &mut seen, see);
         }
     }
 

@@ -11,6 +11,9 @@ use assay_model::profile::{Facet, Frame, Refused, Waiter};
 
 use crate::naming::Names;
 
+/// Most processes that are looked into: of more than these, which are alike, some stand for all.
+const MAX_PROCESSES: usize = 64;
+
 /// One that was found waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
@@ -46,7 +49,7 @@ pub(crate) type Runtimes = Vec<(u32, Box<dyn Runtime>)>;
 /// The runtimes of some processes that can be looked into, and why others cannot.
 pub(crate) fn of(processes: &BTreeSet<u32>) -> (Runtimes, Vec<Refused>) {
     let (mut found, mut refused) = (Runtimes::new(), Vec::<Refused>::new());
-    for pid in processes {
+    for pid in processes.iter().take(MAX_PROCESSES) {
         match runtime(*pid) {
             Some(Ok(runtime)) => found.push((*pid, runtime)),
             // Told once of many processes of one program.

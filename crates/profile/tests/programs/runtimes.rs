@@ -39,9 +39,10 @@ fn go(folder: &tempfile::TempDir, flags: &[&str]) -> Option<PathBuf> {
     }
 }
 
-/// What a program waits for in a slice in which that is enough; `None`, and a word, where its memory may not be read.
+/// What a program waits for in a slice in which that is enough, as it was in the one before: in that one it may have begun. `None`, and a
+/// word, where its memory may not be read.
 fn awaited(program: &Program, is_enough: impl Fn(&[Awaited]) -> bool) -> Option<Vec<Awaited>> {
-    let mut last = None;
+    let (mut last, mut was_enough) = (None, false);
     for slice in 0..MOST_SLICES {
         let sampling = Sampling::start(program.on_all_cpus());
         std::thread::sleep(SLICE * 2_u32.pow(slice));
@@ -52,9 +53,11 @@ fn awaited(program: &Program, is_enough: impl Fn(&[Awaited]) -> bool) -> Option<
             skip("root", &closed.why);
             return None;
         }
-        if refused.is_empty() && is_enough(&sampled.awaited) {
+        let is_now = refused.is_empty() && is_enough(&sampled.awaited);
+        if is_now && was_enough {
             return Some(sampled.awaited);
         }
+        was_enough = is_now;
         last = Some((sampled.awaited, refused));
     }
     panic!("never seen to wait: {last:?}");
@@ -187,7 +190,7 @@ const NO_GO: &str = r#"
 #include <stdint.h>
 #include <unistd.h>
 
-__asm__(".section .note.go.buildid,\"a\",@note\n.long 4, 4, 4\n.ascii \"Go\\0\\0\"\n.long 0\n.text\n");
+__asm__(".section .note.go.buildid,\"a\",%note\n.long 4, 4, 4\n.ascii \"Go\\0\\0\"\n.long 0\n.text\n");
 
 static uint64_t stack[8], goroutine[16], waiter[16];
 uint64_t table[251 * 8] __asm__("runtime.semtable");

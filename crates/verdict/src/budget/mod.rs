@@ -75,6 +75,15 @@ pub fn is_lock(awaited: &Awaited) -> bool {
     is_class || outermost_of(&RULES.runtime_lock, &awaited.callers).is_some()
 }
 
+/// Whether threads wait for work where they wait for something inside a runtime: down to where they began, they are in nothing but the
+/// runtime's library and a pool.
+pub fn has_no_work(awaited: &Awaited) -> bool {
+    let symbol = |frame: &Frame| frame.symbol.clone().unwrap_or_default();
+    let is_whole = awaited.callers.last().is_some_and(|began| symbol(began).ends_with(".run"));
+    let is_pool = |frame: &Frame| RULES.pool.part_of(&symbol(frame)).is_some();
+    is_whole && !is_lock(awaited) && awaited.callers.iter().all(is_pool)
+}
+
 /// The place of the outermost of some functions that a pattern fits.
 fn outermost_of(patterns: &Patterns, callers: &[Frame]) -> Option<usize> {
     let fits =

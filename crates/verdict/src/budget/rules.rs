@@ -41,6 +41,8 @@ pub(super) struct Rules {
     pub(super) lock: Patterns,
     /// Functions and classes of the locks that a runtime knows and the kernel does not.
     pub(super) runtime_lock: Patterns,
+    /// Functions that a thread without work is in.
+    pub(super) pool: Patterns,
 }
 
 /// The file as it is written.
@@ -57,6 +59,8 @@ struct Written {
     lock: Vec<Rule>,
     #[serde(default)]
     runtime_lock: Vec<Rule>,
+    #[serde(default)]
+    pool: Vec<Rule>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +77,7 @@ impl Rules {
     /// # Errors
     /// When the file is not well formed, or a pattern stands in two parts.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let Written { version, kernel, thread, within, function, module, lock, runtime_lock } =
+        let Written { version, kernel, thread, within, function, module, lock, runtime_lock, pool } =
             toml::from_str(text).map_err(|error| error.to_string())?;
         Ok(Self {
             version,
@@ -84,6 +88,7 @@ impl Rules {
             module: Patterns::of(module)?,
             lock: Patterns::of(lock)?,
             runtime_lock: Patterns::of(runtime_lock)?,
+            pool: Patterns::of(pool)?,
         })
     }
 }

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
-use assay_model::profile::{Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced, Waiter};
+use assay_model::profile::{Awaited, Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced, Waiter};
 
 use super::counted;
 use super::events::{RECEIVING, SENDING};
 use crate::SERVER_SATURATED;
-use crate::budget::{function_that_locks, is_lock, own_function, samples_by_part};
+use crate::budget::{function_that_locks, has_no_work, is_lock, own_function, samples_by_part};
 use crate::limit::THREAD_SATURATED;
 
 /// How long Linux delays an acknowledgement at least, in nanoseconds: `TCP_DELACK_MIN`, HZ / 25.
@@ -134,6 +134,8 @@ struct Contended<'t> {
     waiter: Waiter,
     threads: Waiters<'t>,
     time_ns: u64,
+    /// Time in which those that waited had no work, and so did not want it.
+    idle_ns: f64,
     slice: Slice,
 }
 
@@ -171,7 +173,8 @@ fn lock(sampled: &Sampled, traced: Option<&Traced>) -> Option<(Cause, f64)> {
     let locks = by_kernel.chain(inside_runtimes(sampled));
     let lock = locks.max_by(|a, b| a.waiting().total_cmp(&b.waiting()))?;
     let threads = lock.threads.number();
-    let share = (lock.waiting() / f64::from(threads.max(1))).min(1.0);
+    let wanting_ns = lock.slice.loaded_ns as f64 * f64::from(threads) - lock.idle_ns;
+    let share = (lock.time_ns as f64 / wanting_ns.max(1.0)).min(1.0);
     let Contended { address, class, function, waits, waiter, time_ns, slice, .. } = lock;
     let cause = Cause::Lock {
         address,
@@ -182,7 +185,7 @@ fn lock(sampled: &Sampled, traced: Option<&Traced>) -> Option<(Cause, f64)> {
         waiter,
         threads,
     };
-    (share >= LEAST_WAITING).then_some((cause, share))
+    (slice.loaded_ns > 0 && share >= LEAST_WAITING).then_some((cause, share))
 }
 
 impl Contended<'_> {
@@ -211,6 +214,7 @@ fn by_word(traced: &Traced) -> impl Iterator<Item = Contended<'_>> {
         waiter: Waiter::Thread,
         threads: Waiters { least: *threads, ..Waiters::default() },
         time_ns: time_ns.0,
+        idle_ns: 0.0,
         slice: Slice::of(traced),
     })
 }
@@ -229,6 +233,7 @@ fn parking(traced: &Traced) -> Vec<Contended<'_>> {
             waiter: Waiter::Thread,
             threads: Waiters::default(),
             time_ns: 0,
+            idle_ns: 0.0,
             slice: Slice::of(traced),
         });
         lock.waits = Some(lock.waits.unwrap_or(0) + waits);
@@ -240,7 +245,7 @@ fn parking(traced: &Traced) -> Vec<Contended<'_>> {
 
 /// Locks that a runtime keeps itself, and of which the kernel sees at most that threads are parked.
 fn inside_runtimes(sampled: &Sampled) -> impl Iterator<Item = Contended<'_>> {
-    sampled.awaited.iter().filter(|awaited| is_lock(awaited)).map(|awaited| Contended {
+    sampled.awaited.iter().filter(|awaited| is_lock(awaited)).map(move |awaited| Contended {
         address: Some(awaited.address),
         class: awaited.class.clone(),
         function: own_function(&awaited.callers),
@@ -248,8 +253,17 @@ fn inside_runtimes(sampled: &Sampled) -> impl Iterator<Item = Contended<'_>> {
         waiter: awaited.waiter,
         threads: Waiters { least: awaited.waiters, ..Waiters::default() },
         time_ns: awaited.time_ns.0,
+        idle_ns: idle_ns(sampled, awaited),
         slice: Slice { loaded_ns: sampled.loaded_ns.0, answers: sampled.answers },
     })
+}
+
+/// Time in which those that waited for a lock had no work: their part of what all spent at their pools, whose threads are alike.
+fn idle_ns(sampled: &Sampled, lock: &Awaited) -> f64 {
+    let own = |pool: &Awaited| pool.waiter_ids.iter().filter(|id| lock.waiter_ids.contains(id)).count();
+    let share = |pool: &Awaited| own(pool) as f64 / pool.waiter_ids.len().max(1) as f64;
+    let pools = sampled.awaited.iter().filter(|pool| has_no_work(pool));
+    pools.map(|pool| pool.time_ns.0 as f64 * share(pool)).sum()
 }
 
 fn disk(traced: &Traced) -> Option<(Cause, f64)> {

@@ -27,8 +27,10 @@ const UNKNOWN: [(&str, &str); 3] = [
     ("UseShenandoahGC", "the collector Shenandoah"),
     ("UseCompactObjectHeaders", "compact object headers"),
 ];
-/// Most threads that are looked at, and most objects that one look finds waited for.
+/// Most threads that are looked at.
 const MAX_THREADS: u32 = 1 << 14;
+/// Most objects of one class for which calls are followed in one look.
+const MAX_FOLLOWED: usize = 4;
 /// Most bytes of the name of a class, and most classes that are kept.
 const MAX_NAME: u32 = 512;
 const MAX_CLASSES: usize = 1 << 12;
@@ -161,14 +163,17 @@ impl Runtime for Java {
     fn look(&mut self, see: &mut dyn FnMut(Waiting)) {
         let mut threads = self.threads().unwrap_or_default();
         let heaps = self.calls.as_ref().map(|calls| calls.heaps(&self.memory)).unwrap_or_default();
-        // One thread is followed of those that wait for one thing, another one in each look.
+        // One thread is followed of those that wait for one thing, another one in each look; and few of one class, because each answer may
+        // be waited for at an object of its own.
         let first = self.looks % threads.len().max(1);
         threads.rotate_left(first);
         self.looks += 1;
-        let (mut seen, mut followed) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut followed) = (HashSet::new(), HashMap::<Arc<str>, HashSet<u64>>::new());
         for thread in threads {
             if let Some((address, class)) = self.blocker(thread).filter(|_| seen.insert(thread)) {
-                let way = followed.insert(address).then(|| self.way(&heaps, thread)).flatten();
+                let of_class = followed.entry(Arc::clone(&class)).or_default();
+                let is_followed = of_class.len() < MAX_FOLLOWED && of_class.insert(address);
+                let way = is_followed.then(|| self.way(&heaps, thread)).flatten();
                 see(Waiting { address, class: Some(class), waiter: thread, way });
             }
         }

@@ -273,6 +273,29 @@ fn a_lock_of_java_is_told_by_its_class_and_a_pool_without_work_is_not() {
     assert_eq!(function.as_deref(), Some("shop.Stock.reserve"));
 }
 
+/// Four of forty threads have work at a time, of which three wait for the lock. Each thread's turn comes.
+#[test]
+fn threads_of_a_pool_do_not_want_a_lock_while_they_have_no_work() {
+    let ids = || (0..40).collect();
+    let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+    let lock = Awaited { waiter_ids: ids(), ..awaited(Some(lock), &[], 40, 3_000) };
+    let pool = |calls: &[(&str, &str)]| {
+        let class = Some("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject");
+        Awaited { waiter_ids: ids(), ..awaited(class, calls, 40, 36_000) }
+    };
+    let park = ("jdk.internal.misc.Unsafe.park", "");
+    let idle = [park, ("java.util.concurrent.ThreadPoolExecutor.getTask", ""), ("java.lang.Thread.run", "")];
+    let [(Cause::Lock { threads, .. }, share)] = &held_inside(vec![pool(&idle), lock.clone()])[..] else {
+        panic!("a lock")
+    };
+    assert!(*threads == 40 && (share - 0.75).abs() < 1e-9, "{share}");
+    let at_work = [park, ("shop.Stock.ask", ""), ("java.lang.Thread.run", "")];
+    assert_eq!(held_inside(vec![pool(&at_work), lock.clone()]), [], "the program waits for something else");
+    assert_eq!(held_inside(vec![pool(&idle[..2]), lock.clone()]), [], "what called the pool is not known");
+    let others = Awaited { waiter_ids: (40..80).collect(), ..pool(&idle) };
+    assert_eq!(held_inside(vec![others, lock]), [], "those of another pool");
+}
+
 /// The slices have different lengths, so it is the number of those that wait at a time which decides.
 #[test]
 fn of_a_lock_in_either_slice_the_one_is_told_for_which_more_wait_at_a_time() {
