@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Search for the highest rate at which a server keeps an objective such as p99<10ms
     Redline(RedlineArguments),
-    /// Tell where the time of servers goes, and where one spends more of it than another
+    // Its arguments say at length what it does.
     Why(WhyArguments),
     /// Check which rules of HTTP/1.1, HTTP/2 or WebSocket servers keep
     Check(CheckArguments),
@@ -145,10 +145,16 @@ pub(crate) enum Command {
     },
     /// Keep a PostgreSQL of its own on this host for a lab on another one, until it is asked to end (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    Database { address: IpAddr, port: u16 },
+    Database {
+        address: IpAddr,
+        port: u16,
+    },
     /// Hold the network namespaces of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    HoldNetns { link: assay_link::Spec, queues: u16 },
+    HoldNetns {
+        link: assay_link::Spec,
+        queues: u16,
+    },
     /// Start a command and end everything it started (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     Supervise {
@@ -157,7 +163,10 @@ pub(crate) enum Command {
     },
     /// Remove the names of a ring when a process has ended and nobody sits there (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    Sweep { ring: PathBuf, process: Option<i32> },
+    Sweep {
+        ring: PathBuf,
+        process: Option<i32>,
+    },
 }
 
 impl Command {
