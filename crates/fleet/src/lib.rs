@@ -13,10 +13,12 @@
 mod checks;
 pub mod clock;
 pub mod coordinator;
+mod effect;
 mod lag;
 pub mod line;
 mod merge;
 pub mod slice;
 
+pub use effect::host_effect;
 pub use lag::{Late, lag};
 pub use merge::{SAMPLES_PER_CLASS, Whole, merged, merged_turn};

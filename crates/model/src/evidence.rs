@@ -39,7 +39,7 @@ pub use differences::{Difference, Foreign};
 pub use ended::ServerEnded;
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 pub use held_back::{HeldBack, SelfRatio};
-pub use hosts::{HostApart, HostMeasure, HostsAlike};
+pub use hosts::{HOST_MARGIN, HostApart, HostMeasure, HostsAlike};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ageing;
+pub mod beside;
 pub mod censored;
 pub mod difference;
 pub mod duet;

@@ -4,8 +4,11 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Duration;
 
+use assay_model::check::CheckOutcome;
+use assay_model::evidence::Evidence;
 use assay_model::load::LoadReport;
 use assay_model::record::DatabaseOrigin;
+use assay_model::rule::Rule;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
@@ -149,6 +152,37 @@ fn the_books_of_three_hosts_with_clocks_of_their_own_are_the_servers() {
     server.signal(Signal::INT);
     assert!(server.end().0.success());
     assert!(server.said.contains("served 900 "), "{}", server.said);
+}
+
+#[test]
+fn a_host_of_one_load_whose_connections_get_less_is_named() {
+    let lab = Lab::new();
+    let Some(star) = Star::new(4) else { return };
+    if !star.limit(3, "1mbit") {
+        return assay_skip::skip("tbf", "needs a kernel whose queues can be limited");
+    }
+    let host = |(name, number)| {
+        format!("[[host]]\nname = \"{name}\"\n{}roles = [\"generator\"]\n\n", star.transport(number, 0))
+    };
+    lab.write("lab.toml", &[("fast", 2), ("slow", 3)].map(host).concat());
+    let serve = lab.command(&["serve", "--address", &star.address(1), "--port", "0", "--cpus", "0"]);
+    let mut server = Running::start(star.on(1, &serve));
+    let line = server.wait_for(" http://");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("URL").to_owned();
+    let words = ["load", &url, "--yes", "--lab", "lab.toml", "-c", "4", "-d", "2s"];
+    let load = |more: &[&str]| {
+        let command = star.on(0, &lab.command(&[&words[..], more].concat()));
+        assert_cmd::Command::from_std(command).assert()
+    };
+    let report = crate::support::report(&load(&["--json"]));
+    let effect = report.checks.iter().find(|check| check.rule == Rule::HostEffect).expect("compared");
+    assert_eq!(effect.outcome, CheckOutcome::Warn, "{effect:?}");
+    let Evidence::HostApart(apart) = &effect.evidence else { panic!("{effect:?}") };
+    assert_eq!((apart.host.as_str(), apart.other.as_deref()), ("fast", Some("slow")));
+    assert!(apart.low_ratio > 1.05 && apart.of_one_load && apart.windows == 10, "{apart:?}");
+    let told = stdout(&load(&[])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("as many answers per connection as slow"), "{told}");
+    assert!(told.contains("10 pieces of the window"), "{told}");
 }
 
 /// A server that counts the rows of a table before it listens, and goes on asking for their sum, with a pause in between.

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
 
+/// Hosts that differ by less are not told apart: connections never fall evenly on the threads of a server.
+pub const HOST_MARGIN: f64 = 0.05;
+
 /// A figure that hosts of a load are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +31,9 @@ pub struct HostsAlike {
     pub hosts: u64,
     /// Windows in which they were; of the servers rounds.
     pub windows: u64,
+    /// Whether these are pieces of the window of one load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_one_load: bool,
 }
 
 /// A host whose answers are not those of the other hosts in the same windows, or whose servers are not as fast as on others.
@@ -48,4 +54,7 @@ pub struct HostApart {
     pub high_ratio: f64,
     /// Windows that it is taken from; of the servers rounds.
     pub windows: u32,
+    /// Whether these are pieces of the window of one load.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_one_load: bool,
 }

@@ -3,22 +3,19 @@
 use std::collections::BTreeMap;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, HostApart, HostMeasure};
+use assay_model::evidence::{Evidence, HOST_MARGIN, HostApart, HostMeasure};
 use assay_model::hosts::{BesideHosts, HostStanding};
 use assay_model::lab::HostRole;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
 use assay_stats::Interval;
-use assay_stats::ratio::paired_log_ratio;
+use assay_stats::beside::Beside;
 use assay_stats::tiers::{Call, call};
 
 use super::{alike, count, counts};
 use crate::window::Times;
-use crate::{CONFIDENCE, interval, median};
-
-/// Hosts that differ by less are not told apart: connections never fall evenly on the threads of a server.
-const HOST_MARGIN: f64 = 0.05;
+use crate::{CONFIDENCE, interval};
 
 const MEASURES: [HostMeasure; 3] = [HostMeasure::Throughput, HostMeasure::Median, HostMeasure::P99];
 
@@ -99,15 +96,8 @@ fn figures(window: &Measurement, names: &[&str]) -> Vec<Option<HostFigures>> {
 
 /// One host over the others, paired by window; `None` for less than two windows.
 fn beside(windows: &[Figures], host: usize, measure: HostMeasure, confidence: f64) -> Option<BesideHosts> {
-    let pair = |figures: &Figures| {
-        let own = figures[host]?;
-        let all: Vec<f64> = figures.iter().copied().flatten().collect();
-        let other = figures.iter().enumerate().find_map(|(of, figure)| figure.filter(|_| of != host))?;
-        Some((own, if all.len() == 2 { other } else { median(&all)? }))
-    };
-    let (own, others): (Vec<f64>, Vec<f64>) = windows.iter().filter_map(pair).unzip();
-    let ratio = paired_log_ratio(&own, &others, confidence).ok()?.interval;
-    Some(apart(measure, ratio, own.len()))
+    let Beside { ratio, times } = assay_stats::beside::beside(windows, host, confidence).ok()??;
+    Some(apart(measure, ratio, times))
 }
 
 /// A figure of a host beside that of others.
@@ -138,6 +128,7 @@ fn check_role(hosts: &[HostStanding], role: HostRole) -> Vec<Check> {
             low_ratio: apart.ratio.low,
             high_ratio: apart.ratio.high,
             windows: apart.windows,
+            of_one_load: false,
         });
         Some(Check::objection(Rule::HostEffect, CheckOutcome::Warn, evidence))
     });

@@ -193,6 +193,11 @@ fn counts(window: &Measurement) -> bool {
 
 /// The check that there is nothing to compare, or nothing to object.
 fn alike(of_servers: bool, hosts: usize, windows: usize) -> Check {
-    let evidence = Found::HostsAlike(HostsAlike { of_servers, hosts: hosts as u64, windows: windows as u64 });
+    let evidence = Found::HostsAlike(HostsAlike {
+        of_servers,
+        hosts: hosts as u64,
+        windows: windows as u64,
+        of_one_load: false,
+    });
     Check { rule: Rule::HostEffect, outcome: CheckOutcome::Pass, evidence }
 }

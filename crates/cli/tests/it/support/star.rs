@@ -78,6 +78,14 @@ impl Star {
         format!("198.18.7.{}", host + 1)
     }
 
+    /// Lets a host send so much and no more, as tc-tbf(8) takes it; whether that can be had.
+    pub(crate) fn limit(&self, host: usize, rate: &str) -> bool {
+        let words = format!("tc qdisc add dev eth0 root tbf rate {rate} burst 16kb latency 1s");
+        let mut command = Command::new(&self.entering(host)[0]);
+        command.args(&self.entering(host)[1..]).args(words.split(' '));
+        command.status().is_ok_and(|status| status.success())
+    }
+
     /// What a host's network is entered by.
     fn entering(&self, host: usize) -> Vec<String> {
         let path = self.hosts[host].path();

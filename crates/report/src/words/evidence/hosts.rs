@@ -5,14 +5,15 @@ use assay_model::evidence::{HostApart, HostMeasure, HostsAlike};
 use super::many;
 use crate::format;
 
-pub(super) fn alike(HostsAlike { of_servers, hosts, windows }: HostsAlike) -> String {
-    let (role, unit) = if of_servers { ("servers", "round") } else { ("load", "window") };
-    let (hosts, windows) = (many(hosts, "host"), many(windows, unit));
+pub(super) fn alike(HostsAlike { of_servers, hosts, windows, of_one_load }: HostsAlike) -> String {
+    let role = if of_servers { "servers" } else { "load" };
+    let windows = if of_servers { many(windows, "round") } else { of_windows(windows, of_one_load) };
+    let hosts = many(hosts, "host");
     format!("no host of the {role} is shown to differ from the others: {hosts}, {windows}")
 }
 
 pub(super) fn apart(found: &HostApart) -> String {
-    let HostApart { host, other, measure, ratio, low_ratio, high_ratio, windows } = found;
+    let HostApart { host, other, measure, ratio, low_ratio, high_ratio, windows, of_one_load } = found;
     let [low, ratio, high] = [*low_ratio, *ratio, *high_ratio].map(format::close_ratio);
     let others = other.as_deref().unwrap_or("the other hosts");
     let (what, of) = match measure {
@@ -28,6 +29,11 @@ pub(super) fn apart(found: &HostApart) -> String {
     };
     format!(
         "from the same servers at the same time {host} got {ratio} times {what} {of} {others} ({low} to {high}, {})",
-        many(u64::from(*windows), "window")
+        of_windows(u64::from(*windows), *of_one_load)
     )
+}
+
+/// "10 windows", "10 pieces of the window".
+fn of_windows(windows: u64, of_one_load: bool) -> String {
+    if of_one_load { format!("{} of the window", many(windows, "piece")) } else { many(windows, "window") }
 }

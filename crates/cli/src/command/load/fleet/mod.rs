@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assay_engine::clock;
 use assay_fleet::coordinator::{Coordinator, Send, Stage, Window};
-use assay_fleet::{Whole, merged, merged_turn};
+use assay_fleet::{Whole, host_effect, merged, merged_turn};
 use assay_lab::Exit;
 use assay_load::{LoadPlan, News, Span, WindowOrder};
 use assay_model::load::LoadReport;
@@ -50,7 +50,11 @@ pub(super) fn lead(
             break;
         }
     }
-    leader.finish()
+    let mut report = leader.finish()?;
+    if matches!(crew, Crew::There(..)) {
+        report.checks.extend(host_effect(&report.generators));
+    }
+    Ok(report)
 }
 
 struct Leader<'a> {
