@@ -47,11 +47,12 @@ pub fn host_effect(shares: &[GeneratorShare]) -> Option<Check> {
     Some(Check::objection(Rule::HostEffect, CheckOutcome::Warn, evidence))
 }
 
-/// Right answers of a host per connection in each piece of the window.
+/// Right answers of a host per connection in each piece of the window; half an answer more than there were, so that a piece without any
+/// has a logarithm too.
 fn rates(share: &GeneratorShare) -> Option<Vec<f64>> {
     let own = share.report.as_deref().filter(|own| share.lost.is_none() && own.arrival == Arrival::Closed)?;
     let pieces = batches(own.series.whole())?;
-    Some(pieces.into_iter().map(|ok| ok as f64 / f64::from(own.connections.max(1))).collect())
+    Some(pieces.into_iter().map(|ok| (ok as f64 + 0.5) / f64::from(own.connections.max(1))).collect())
 }
 
 #[cfg(test)]
@@ -79,6 +80,8 @@ mod tests {
         assert!((0.69..0.71).contains(&found.ratio) && found.of_one_load);
         let Evidence::HostApart(found) = of(&[share("a", 10, even), slow]).evidence else { panic!("two") };
         assert_eq!((found.host.as_str(), found.other.as_deref()), ("a", Some("c")));
+        let stuck = of(&[share("a", 10, even), share("b", 10, |slice| if slice < 9 { 0 } else { 9 })]);
+        assert_eq!(stuck.outcome, CheckOutcome::Warn, "pieces without an answer: {stuck:?}");
     }
 
     #[test]
@@ -91,7 +94,8 @@ mod tests {
         let mut short = [share("a", 1, even), share("b", 1, even)];
         short[0].report.as_mut().expect("its own").series.ok.truncate(10);
         assert_eq!(host_effect(&short), None);
-        let nothing = [share("a", 1, even), share("b", 1, |_| 0)];
-        assert_eq!(host_effect(&nothing), None, "that is told by other rules");
+        let mut lost = [share("a", 1, even), share("b", 1, even)];
+        lost[1].lost = Some("it was killed".to_owned());
+        assert_eq!(host_effect(&lost), None);
     }
 }

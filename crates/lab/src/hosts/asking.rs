@@ -39,6 +39,12 @@ pub trait Agent: Send + Sync {
     /// [`HostError::Lost`].
     fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError>;
 
+    /// Has nothing sent in a window of `longest`: whoever is cut off ends so much later, and a sign that we are there comes so much later.
+    ///
+    /// # Errors
+    /// As [`Self::ask_with`].
+    fn expect_silence(&self, longest: Duration) -> Result<(), HostError>;
+
     /// A number for a job that nobody has had.
     fn new_job(&self) -> u64;
 

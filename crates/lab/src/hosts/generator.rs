@@ -96,6 +96,14 @@ impl HostGenerator {
         start(&self.session, self.job, &options, given).map(drop)
     }
 
+    /// Has nothing sent there in a window of `longest`.
+    ///
+    /// # Errors
+    /// When the host is lost.
+    pub fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
+        self.session.expect_silence(longest)
+    }
+
     /// Says something to it, and waits for no answer.
     ///
     /// # Errors

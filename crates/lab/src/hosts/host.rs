@@ -116,6 +116,14 @@ impl Host {
         Ok((Self(Arc::new(Inner { agent: Box::new(session), tools, there: Some(there) })), told))
     }
 
+    /// Has nothing sent there in a window of `longest`.
+    ///
+    /// # Errors
+    /// When the host is lost.
+    pub(crate) fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
+        self.0.agent.expect_silence(longest)
+    }
+
     /// What it is called.
     pub(crate) fn name(&self) -> &str {
         self.0.agent.name()

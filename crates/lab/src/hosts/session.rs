@@ -25,10 +25,9 @@ use crate::supervisor::Ended;
 
 /// Longest wait for the end of an agent: of its jobs, which have their grace, and of what a killed one left.
 const END_PATIENCE: Duration = Duration::from_secs(30);
-/// The silence after which an agent ends that is cut off.
+/// The silence after which an agent ends that is cut off, beside that of the longest window.
 const LEASE: Nanos = Nanos::from_millis(120_000);
-/// The silence after which it is asked for something, so that it knows that we are there: longer than most windows, in which nothing is
-/// sent.
+/// The silence after which it is asked for something, beside that of the longest window, so that it knows that we are there.
 const SIGN: Duration = Duration::from_secs(60);
 /// Longest wait until there is room for words that nobody answers.
 const SAYING: Duration = Duration::from_secs(2);
@@ -96,7 +95,7 @@ impl Session {
                         return Err(HostError::Version { host, theirs: version, ours: own.version.clone() });
                     }
                     let session = Self { host, work, program, state: Mutex::new(State::new(wire)) };
-                    return session.keep().map(|()| session);
+                    return session.expect_silence(Duration::ZERO).map(|()| session);
                 }
                 Ok(Heard::Told(..)) => {
                     return Err(unreachable("its agent begins with something else".to_owned()));
@@ -112,15 +111,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// Has the agent end when it is cut off, and lets it know from now on that it is not.
-    fn keep(&self) -> Result<(), HostError> {
-        // Whose answer nobody waits for.
-        let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
-        let sign = sign.map_err(|error| self.refused(error.to_string()))?;
-        self.state().wire.send_repeatedly(sign, SIGN, Instant::now() + PATIENCE);
-        self.ask(Request::Lease { silence_ns: LEASE }).map(drop)
     }
 
     /// How its clock stands to ours.
@@ -224,6 +214,14 @@ impl Agent for Session {
                 Err(Silence::Late | Silence::Unwanted) => return Ok(None),
             }
         }
+    }
+
+    fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
+        // Whose answer nobody waits for.
+        let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
+        let sign = sign.map_err(|error| self.refused(error.to_string()))?;
+        self.state().wire.send_repeatedly(sign, SIGN + longest, Instant::now() + PATIENCE);
+        self.ask(Request::Lease { silence_ns: LEASE + longest.into() }).map(drop)
     }
 
     fn new_job(&self) -> u64 {

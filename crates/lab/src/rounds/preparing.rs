@@ -10,7 +10,7 @@ use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
 use super::event::Event;
-use super::server_hosts::ServerHost;
+use super::server_hosts::{ServerHost, longest_window};
 use super::{Runner, control};
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
@@ -39,6 +39,10 @@ impl Runner<'_> {
         };
         match database::supply(source, &order, &self.here) {
             Ok(supplied) => {
+                if let Some(host) = supplied.agent() {
+                    // A host that is lost is told of when the database is asked for.
+                    let _ = host.expect_silence(longest_window(&self.plan.experiment));
+                }
                 log::database(&supplied.facts);
                 self.record.database = Some(supplied.facts.clone());
                 self.database = Some(supplied);

@@ -2,8 +2,10 @@
 //! (docs/method/fleet.md#hosts-that-take-turns).
 
 use std::path::Path;
+use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
+use assay_model::experiment::Experiment;
 use assay_model::lab::{LabHost, PlacedHost};
 
 use super::Runner;
@@ -26,7 +28,10 @@ pub(super) struct ServerHost {
 /// The agents of all hosts of servers, with what they are.
 pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Host, PlacedHost)>, LabError> {
     let mut wanted = || !stop.soon();
-    let mut open = |host| Host::open(host, &plan.tools, &plan.program.version, &mut wanted);
+    let mut open = |host| {
+        let opened = Host::open(host, &plan.tools, &plan.program.version, &mut wanted)?;
+        opened.0.expect_silence(longest_window(&plan.experiment)).map(|()| opened)
+    };
     let opened: Vec<(Host, PlacedHost)> =
         plan.server_hosts.iter().map(&mut open).collect::<Result<_, _>>()?;
     let cpus = |of: &(Host, PlacedHost)| of.0.cpus().map_or(0, CpuSet::len);
@@ -43,6 +48,12 @@ pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Host, PlacedHost)
             ),
         }),
     }
+}
+
+/// How long the load of a window takes at most.
+pub(super) fn longest_window(experiment: &Experiment) -> Duration {
+    let Experiment { settle_s, window_s, latency_window_s, .. } = experiment;
+    Duration::from_secs_f64(settle_s + window_s.max(latency_window_s.unwrap_or_default()))
 }
 
 /// These hosts with those that load each, of which lab files are written into the folder `work`.

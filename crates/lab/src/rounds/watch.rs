@@ -159,7 +159,7 @@ struct CompanionWatch {
 
 /// How a companion is looked at.
 enum Look {
-    /// With the server, as so manieth of the jobs of that span.
+    /// With the server, at this place among the jobs of its span.
     With(usize),
     /// By itself, because it lives on another host.
     Apart(HostSpan),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use assay_engine::clock;
 use assay_fleet::line::{self, MAX_LINE_BYTES, Order};
@@ -38,6 +39,11 @@ fn unopened(error: HostError) -> Failure {
 }
 
 impl Apart {
+    /// Has nothing sent there in a window of `longest`.
+    pub(super) fn expect_silence(&self, longest: Duration) -> Result<(), Failure> {
+        self.0.expect_silence(longest).map_err(|error| Failure::Lab(LabError::Host(error)))
+    }
+
     /// What it is called, and its CPUs.
     pub(super) fn place(&self) -> (String, Vec<u32>) {
         (self.0.name().to_owned(), self.0.cpus().iter().collect())

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use assay_fleet::line::Order;
-use assay_load::LoadPlan;
+use assay_load::{LoadPlan, Span};
 use assay_model::lab::{HostRole, LabHost};
 
 use super::apart::{self, Apart};
@@ -97,6 +97,9 @@ impl Crew {
                 let places = agents.iter().map(Apart::place).collect();
                 let parts = parts::there(plan, places, authorities.as_deref())?;
                 for (number, agent) in agents.iter().enumerate() {
+                    if let Span::Time(length) = plan.span {
+                        agent.expect_silence((plan.warmup + length).into())?;
+                    }
                     agent.start(number, told.clone())?;
                 }
                 Ok((parts, agents.into_iter().map(Generator::There).collect()))
