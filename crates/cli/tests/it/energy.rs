@@ -77,7 +77,7 @@ fn what_the_counters_show_is_told_for_each_answer() {
     // Whether windows count on a machine that is busy with other tests is another matter.
     let verdict = assay_verdict::judge(&lab.record()).expect("a verdict");
     let counts = verdict.why.iter().flat_map(|why| &why.spendings).any(|of| of.energy.is_some());
-    assert_eq!(told.contains(" of energy for an answer of one "), counts, "{told}");
+    assert_eq!(told.contains(" of energy for an answer of one"), counts, "{told}");
     assert_eq!(told.contains(" that it takes idle in the same time, and "), counts, "{told}");
     assert!(told.contains("Energy is that of package-0, whoever ran on them"), "{told}");
     let record = lab.record();
