@@ -16,9 +16,9 @@ use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use assay_stats::Histogram;
+use chacha20::ChaCha8Rng;
 use peak_alloc::PeakAlloc;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

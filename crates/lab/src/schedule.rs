@@ -6,8 +6,8 @@ use std::time::Duration;
 use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::profiling::Profiling;
 use assay_verdict::MIN_ROUNDS;
+use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::generator::whole_seconds;
 

@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use crate::inspection::Depth;
     use crate::slot::Flight;
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     const WINDOW: Nanos = Nanos(1_000_000);
 

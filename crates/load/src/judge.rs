@@ -6,8 +6,8 @@ use assay_http::{Framing, HeadTemplate, ResponseHead};
 use assay_model::load::{Checking, ErrorClass};
 use assay_model::template::Numbers;
 use assay_model::workload::{BadRequest, Coding, RequestKind};
+use chacha20::ChaCha8Rng;
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 
 pub(crate) use body::{BodyRule, MAX_WHOLE_BYTES};
 

@@ -55,8 +55,8 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn kinds_are_drawn_by_weight() {

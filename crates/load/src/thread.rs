@@ -6,8 +6,8 @@ use assay_fleet::slice::Slice;
 use assay_host::cpuset::{CpuSet, pin_current_thread};
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
 use crate::arrivals::{Arrivals, Closed, Constant, Open, Poisson, Share};

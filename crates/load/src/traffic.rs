@@ -3,8 +3,8 @@
 use assay_model::load::Checking;
 use assay_model::template::{Draw, Numbers};
 use assay_model::workload::RequestKind;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
 use crate::judge::Judge;

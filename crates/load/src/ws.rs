@@ -14,8 +14,8 @@ use assay_model::template::Numbers;
 use assay_model::units::Nanos;
 use assay_model::workload::MessageKind;
 use assay_ws::{Event, Kind, Mask, Opcode, render};
+use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
 use crate::inspection::Answer;

@@ -46,8 +46,8 @@ pub fn batches(counts: &[u64]) -> Option<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt as _, SeedableRng as _};
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 

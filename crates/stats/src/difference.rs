@@ -30,8 +30,8 @@ pub fn paired_difference(first: &[f64], second: &[f64], confidence: f64) -> Resu
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng as _;
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
     use crate::simulation::normal;

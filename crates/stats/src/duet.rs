@@ -190,8 +190,8 @@ fn spread(levels: &[Level], lost: f64) -> Result<Spread, StatsError> {
 mod tests {
     use super::*;
     use crate::simulation::{DuetOutcome, Duets};
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng as _;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::SeedableRng as _;
 
     fn outcome(duets: Duets, margin: f64, seed: u64) -> DuetOutcome {
         duets.outcome(800, margin, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap()

@@ -387,8 +387,8 @@ fn away(reading: Reading, usual: Reading) -> Reading {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng as _;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::SeedableRng as _;
 
     use super::*;
     use crate::simulation::{Phased, Trials, Truth as _, ladder, normal};

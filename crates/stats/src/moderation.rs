@@ -229,8 +229,8 @@ fn likeliest(of: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
     use crate::simulation::normal;
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng as _;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::SeedableRng as _;
 
     fn spread(variance: f64, degrees_of_freedom: f64, within: f64) -> Spread {
         Spread { variance, degrees_of_freedom, within, of_windows: 100.0 }

@@ -7,11 +7,11 @@ use std::io::Write as _;
 use assay_stats::Histogram;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use chacha20::ChaCha8Rng;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use peak_alloc::PeakAlloc;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

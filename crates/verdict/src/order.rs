@@ -8,9 +8,9 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence as Found;
 use assay_model::record::{Record, Run};
 use assay_model::rule::Rule;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 use super::closed;
 use super::sample::samples;

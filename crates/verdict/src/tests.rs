@@ -6,8 +6,8 @@ use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::record::{NotRun, Record, Stage, State};
 use assay_model::rule::Rule;
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Standing, Verdict};
+use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::testing::{judged, little, record, with_control};

@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::parts::{Assembled, Base, Incoming, Outgoing};

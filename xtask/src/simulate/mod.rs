@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use assay_stats::StatsError;
 use assay_stats::simulation::{SimulationOutcome, Trials, Truth, World};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use clap::{Args, ValueEnum};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 #[derive(Args)]
 pub(crate) struct Options {

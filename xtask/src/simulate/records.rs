@@ -7,10 +7,10 @@ use assay_lab::store::Store;
 use assay_model::record::{Measurement, Record};
 use assay_stats::simulation::{Material, Resampled, SimulationOutcome, Trials};
 use assay_verdict::calibration::{Measured, measured};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 use super::{most_wrong, percent};
 

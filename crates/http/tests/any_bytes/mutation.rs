@@ -3,8 +3,8 @@
 use assay_http::{
     Fields, Framing, HeadTemplate, Limits, Scan, Span, date, scan_request, scan_response, target,
 };
+use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::common::{REQUESTS, RESPONSES, read_body};
 

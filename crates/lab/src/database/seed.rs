@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use chacha20::ChaCha8Rng;
 use postgres::{Client, Error};
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::count::OWN;
 

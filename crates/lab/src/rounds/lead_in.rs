@@ -178,8 +178,8 @@ fn slices_until_recovered(looks: &[&[f64]]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt as _, SeedableRng as _};
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 

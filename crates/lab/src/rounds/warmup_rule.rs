@@ -84,8 +84,8 @@ pub(super) fn first_at_the_end(slices: &[f64]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt as _, SeedableRng as _};
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 

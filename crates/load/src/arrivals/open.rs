@@ -6,7 +6,7 @@ use super::{Arrivals, Constant, Poisson};
 
 /// An open schedule. All that drives an engine is compiled once for it, not once for each process; a request costs a branch that is
 /// always the same.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "a thread has one, and looks into it for each request")]
 pub enum Open {
     /// At even intervals.

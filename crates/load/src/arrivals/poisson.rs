@@ -1,13 +1,13 @@
 //! Arrivals of a Poisson process: exponentially distributed, independent gaps.
 
 use assay_model::units::Nanos;
+use chacha20::ChaCha8Rng;
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 
 use super::{Arrivals, Share};
 
 /// A Poisson process. Independent processes add up to one of their summed rate, so each thread has its own.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Poisson {
     start: Nanos,
     mean_gap_ns: f64,

@@ -219,8 +219,8 @@ mod tests {
     use assay_model::load::{Checking, ErrorClass};
     use assay_model::template::Numbers;
     use assay_model::workload::{Expect, RequestKind};
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     fn judge(method: &str, expect: Expect) -> Judge {
         let (method, path) = (method.into(), "/".into());

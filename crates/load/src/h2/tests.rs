@@ -13,8 +13,8 @@ use assay_h2::frame::{write_go_away, write_ping, write_reset, write_window_updat
 use assay_h2::hpack::write_field;
 use assay_h2::{Code, Event};
 use assay_model::workload::{Expect, RequestKind};
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 const TIMEOUT: Nanos = Nanos(1000);
 

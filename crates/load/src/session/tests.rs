@@ -6,8 +6,8 @@ use crate::h1::Http1;
 use crate::plan::LoadPlan;
 use crate::traffic::Numbering;
 use assay_model::workload::{Expect, RequestKind};
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const TIMEOUT: Nanos = Nanos(1000);

@@ -9,8 +9,8 @@ use assay_model::workload::{Expect, RequestKind};
 use assay_serve::stub::{BODY, Stub};
 use assay_sim::seeds::each;
 use assay_sim::{Network, Pace, Weather};
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::spoken::Spoken;
 use crate::support::{Trial, WAY, get, program, seconds};

@@ -13,8 +13,8 @@ use assay_sim::seeds::each;
 use assay_sim::{Freeze, Network, Pace, Weather};
 use assay_stats::Histogram;
 use assay_tcp::Stack;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::support::{BOTH_WAYS, WAY, constant, plan, poisson, seconds};
 

@@ -12,8 +12,8 @@ use assay_serve::stub::{Counts, Program, Stall};
 use assay_sim::Weather;
 use assay_sim::seeds::each;
 use assay_stats::Histogram;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::spoken::Spoken;
 use crate::support::{Run, Trial, constant, histogram, plan, poisson, program, seconds};

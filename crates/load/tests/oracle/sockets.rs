@@ -7,8 +7,8 @@ use assay_model::workload::{Expect, MessageKind, RequestKind};
 use assay_serve::stub::{Faults, Program};
 use assay_sim::Weather;
 use assay_sim::seeds::each;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::spoken::Spoken;
 use crate::support::{Trial, constant, program, seconds};

@@ -10,8 +10,8 @@ use assay_serve::stub::{Program, Stall};
 use assay_sim::seeds::each;
 use assay_sim::{Pace, Weather};
 use assay_stats::Histogram;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::spoken::Spoken;
 use crate::support::{BOTH_WAYS, Trial, constant, histogram, plan, poisson, program, quantiles, seconds};

@@ -9,8 +9,8 @@ use assay_serve::stub::{Discipline, Faults, Program, Stall};
 use assay_serve::{Config as ServeConfig, Limits, Server};
 use assay_sim::seeds::{are_all, each};
 use assay_sim::{Network, Pace, Weather};
+use chacha20::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 use crate::spoken::Spoken;
 use crate::support::{Trial, constant, get, plan, poisson, program, seconds};

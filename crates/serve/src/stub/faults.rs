@@ -92,8 +92,8 @@ impl FromStr for Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn faults_come_at_their_rates() {

@@ -3,8 +3,8 @@
 use assay_engine::{Conn, Engine, EngineError, Event};
 use assay_http::{Framing, Limits, Scan, scan_request};
 use assay_model::units::Nanos;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::agenda::Agenda;
 use super::counts::Counts;

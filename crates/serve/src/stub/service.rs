@@ -75,8 +75,8 @@ fn weighted(part: &str) -> Result<(f64, Nanos), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     fn draws(service: &str, n: u64) -> Vec<u64> {
         let service: Service = service.parse().unwrap();

@@ -10,8 +10,8 @@ use assay_engine::{Config, Conn, Engine, Event, Reason};
 use assay_model::units::Nanos;
 use assay_sim::seeds::{are_all, each};
 use assay_sim::{BEGINNING, Driven, Freeze, Network, Pace, SimEngine, Weather};
+use chacha20::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 const CONFIG: Config = Config { max_connections: 64 };
 const DELAY: Nanos = Nanos::from_micros(7);

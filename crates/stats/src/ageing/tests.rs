@@ -1,5 +1,5 @@
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::simulation::Shape;

@@ -76,8 +76,8 @@ fn standard_error(noise: &Components, design: Design) -> f64 {
 mod tests {
     use super::*;
     use crate::simulation::Duets;
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng as _;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::SeedableRng as _;
 
     /// As measured of nginx against itself.
     const NOISE: Components =

@@ -144,8 +144,8 @@ impl Ongoing {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng as _;
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
     use crate::simulation::{alike, ladder};

@@ -183,8 +183,8 @@ fn pick<'p, T>(from: &'p [T], rng: &mut impl Rng) -> &'p T {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::SeedableRng as _;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::SeedableRng as _;
 
     use super::*;
     use crate::simulation::{Trials, World, uneven};

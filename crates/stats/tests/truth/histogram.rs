@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
 
 use assay_stats::Histogram;
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use hdrhistogram::Histogram as Hdr;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 const QUANTILES: [f64; 15] =
     [0.0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999, 0.99999, 1.0];

@@ -9,9 +9,9 @@ use assay_stats::redline::{
     Decision, End, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
 };
 use assay_stats::simulation::normal;
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use rand::{Rng, RngExt as _};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 const PLAN: SearchPlan = SearchPlan {
     start: 500.0,

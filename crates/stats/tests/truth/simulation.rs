@@ -9,9 +9,9 @@ use assay_stats::ratio::paired_log_ratio;
 use assay_stats::simulation::normal;
 use assay_stats::simultaneous::Boundary;
 use assay_stats::tiers::{Call, LEAST_MARGIN, call};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use rand::{Rng, RngExt as _};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 const EXPERIMENTS: u32 = 4_000;
 const RESTART_SD: f64 = 0.03;

@@ -10,9 +10,9 @@ use assay_stats::simulation::{
 use assay_stats::simultaneous::{Boundary, Looks, each_of};
 use assay_stats::table::{Comparison, Table, Windows};
 use assay_stats::tiers::LEAST_MARGIN;
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)

@@ -1,8 +1,8 @@
 use assay_model::load::{LoadTurn, Series};
 use assay_model::record::{Round, Turn};
 use assay_stats::simulation::Shape;
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::testing::{self, judged};

@@ -13,8 +13,8 @@ use assay_model::record::{Measurement, Run};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::why::Event;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 use super::difference::{Side, difference};
 use super::spending::{Spent, spending};

@@ -9,8 +9,8 @@ use std::time::Instant;
 use assay_model::units::Nanos;
 use assay_wire::ring::{self, Ring, RingError};
 use assay_wire::{End, Receiver as _, Sender as _, Wire as _};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::frames::PATIENCE;
