@@ -189,6 +189,9 @@ impl State {
             Event::Profiling { contender, cell } => {
                 self.measure(contender, cell, &format!("{}, profiled", cell_name(cell)));
             }
+            Event::WarmedUp { contender, workload, per_second } => {
+                self.board.add_warmup(contender, workload, *per_second);
+            }
             Event::Turned { contender, per_second, .. } => {
                 self.is_measuring = false;
                 self.board.add_window(contender, *per_second);

@@ -45,10 +45,10 @@ pub(crate) fn left_in_words(problem: &str) -> String {
     format!("{problem}; `assay clean --database URL` removes it")
 }
 
-/// Half-width of a typical ratio's interval. Two rounds can leave it beyond any use; then it is not a figure yet.
+/// Half-width of a typical ratio's interval. Two rounds, or a disturbed third, can leave it beyond any use.
 pub(super) fn precision_so_far(half_width: f64) -> String {
     if half_width > 1.0 {
-        "precision not known yet".to_owned()
+        "precision so far beyond ±100 %".to_owned()
     } else {
         format!("precision so far ±{}", format::percent(half_width))
     }

@@ -137,6 +137,7 @@ impl Ensemble<'_> {
             Err(run) => Part::over(*run),
             Ok(mut ongoing) => match ongoing.warm_up_for_turns() {
                 Ok(()) => {
+                    ongoing.tell_of_warmups(telling);
                     let holding = self.holding(&ongoing, sessions);
                     Part::Alive { ongoing: Box::new(ongoing), holding }
                 }

@@ -90,6 +90,15 @@ pub enum Event<'a> {
         /// Its name.
         contender: &'a str,
     },
+    /// A contender got warm on a workload. That is no measurement, but the first that is known of it.
+    WarmedUp {
+        /// Its name.
+        contender: &'a str,
+        /// Name of the workload.
+        workload: &'a str,
+        /// Answers per second when its warm-up ended.
+        per_second: f64,
+    },
     /// A cell is about to be measured.
     Measuring {
         /// Name of the contender.

@@ -9,8 +9,10 @@ use assay_model::record::{Run, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
+use super::event::Event;
 use super::halt::Halt;
 use super::server_run::{OngoingRun, ServerRun, wanted};
+use super::telling::Telling;
 use super::warmup_length::{Life, WarmupLength, gets_warm};
 use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end, slices_needed};
 use crate::contender::Server;
@@ -63,6 +65,16 @@ impl OngoingRun<'_> {
         }
         self.learn(Occasion::Later)?;
         Ok(())
+    }
+
+    /// Tells how fast the contender was when it was warm, where it was loaded for that.
+    pub(super) fn tell_of_warmups(&self, telling: &Telling<'_>) {
+        for Warmup { workload, per_second, .. } in
+            self.run.warmups.iter().filter(|of| !of.per_second.is_empty())
+        {
+            let (contender, per_second) = (&self.run.contender, rate_at_the_end(per_second));
+            telling.notice(&Event::WarmedUp { contender, workload, per_second });
+        }
     }
 
     /// How long the warm-up on a workload is that this life was not asked for yet.

@@ -8,9 +8,9 @@ use assay_model::units::Nanos;
 use assay_report::comparison::{json, junit, markdown, render};
 use assay_report::terminal::Style;
 use assay_verdict::compare::{CompareError, Side, compare};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 use crate::kinds::{Kind, factor, kinds};
 use crate::sense::{infinite, nonsense};

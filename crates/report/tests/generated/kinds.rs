@@ -6,9 +6,9 @@ use assay_model::record::{Measurement, NotRun, Record, Stage, Turn};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 use assay_verdict::testing;
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 /// What a record is made of.
 #[derive(Clone, Debug)]

@@ -14,9 +14,9 @@ use assay_stats::Histogram;
 use assay_verdict::course::{Course, Next};
 use assay_verdict::rates::first_capacity;
 use assay_verdict::{Window, testing};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng as _;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
 
 use crate::kinds::{Kind, factor, give_time, kinds};
 use crate::sense::nonsense;

@@ -86,6 +86,33 @@ fn before_the_first_verdict_there_are_windows_and_before_these_what_is_done() {
 }
 
 #[test]
+fn before_the_first_window_there_is_what_warm_ups_showed() {
+    let (mut record, _) = going_on();
+    record.rounds.clear();
+    let nothing = assay_verdict::judge(&record).expect("readable");
+    let mut board = Board::default();
+    board.judge(&record, &nothing);
+    board.begin_round(1, 4);
+    board.add_warmup("gin", "hello", 52_000.0);
+    board.add_warmup("nginx", "hello", 81_000.0);
+    board.add_warmup("node", "json", 90_000.0);
+    board.turn_to(&Cell::closed("hello", 64));
+    let rows = |board: &Board| -> Vec<String> {
+        let text = lines(board, 80, 24);
+        text.lines().filter(|line| line.ends_with('k') || line.ends_with("k)")).map(str::to_owned).collect()
+    };
+    let warm = rows(&board);
+    assert_eq!(warm.len(), 2, "node was asked for something else: {warm:?}");
+    assert!(warm[0].starts_with(" nginx ") && warm[0].ends_with("(81.0k)"), "{warm:?}");
+    board.add_window("gin", 82_000.0);
+    let measured = rows(&board);
+    assert!(measured[0].starts_with(" gin ") && measured[0].ends_with(" 82.0k"), "{measured:?}");
+    assert!(measured[1].ends_with("(81.0k)"), "{measured:?}");
+    board.begin_round(2, 4);
+    assert!(rows(&board).is_empty(), "of the round before");
+}
+
+#[test]
 fn a_cell_measured_whole_counts_where_no_turn_was_told() {
     let mut board = board();
     board.add_whole("nginx", 1.0);

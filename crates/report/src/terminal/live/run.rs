@@ -46,6 +46,8 @@ pub struct Board {
     pub cpu_share: f64,
     cell: Option<Cell>,
     windows: BTreeMap<String, Vec<f64>>,
+    /// By contender and workload.
+    warmups: BTreeMap<(String, String), f64>,
     record: Option<Record>,
     verdict: Option<Verdict>,
     warnings: Vec<notes::Warning>,
@@ -87,6 +89,7 @@ impl Board {
     pub fn begin_round(&mut self, number: u32, of: u32) {
         self.round = Some((number, of));
         self.windows.clear();
+        self.warmups.clear();
     }
 
     /// Somebody is about to be measured in a cell, whose standings are shown from now on.
@@ -95,6 +98,11 @@ impl Board {
             self.cell = Some(cell.clone());
             self.windows.clear();
         }
+    }
+
+    /// A contender got warm on a workload, at a rate that is shown in parentheses until there is a window.
+    pub fn add_warmup(&mut self, contender: &str, workload: &str, per_second: f64) {
+        self.warmups.insert((contender.to_owned(), workload.to_owned()), per_second);
     }
 
     /// A window of the present cell is over, in which so many right answers came per second.
@@ -144,19 +152,25 @@ impl Board {
         }
         let judged = verdict.cells.iter().find(|of| of.cell == *cell);
         let known: &[Standing] = judged.map(|of| of.standings.as_slice()).unwrap_or_default();
-        let names = self.names(known);
+        let names = self.names(known, cell);
         if names.is_empty() {
             return;
         }
         let withheld = |name: &str| standing(known, name).and_then(|of| of.withheld.as_ref());
         let table = Table::new("contender", &names, |name: &&str| Row::of(record, name, withheld(name)));
-        page.table(&notes::cell_title(cell), &self.columns(table, known));
+        page.table(&notes::cell_title(cell), &self.columns(table, known, cell));
     }
 
-    /// Contenders that have a standing, in the order of the standings, and behind them those that have windows only.
-    fn names<'b>(&'b self, known: &'b [Standing]) -> Vec<&'b str> {
+    /// Contenders that have a standing, in the order of the standings, and behind them those that have windows or a warm-up only, the
+    /// fastest first.
+    fn names<'b>(&'b self, known: &'b [Standing], cell: &Cell) -> Vec<&'b str> {
+        let warm = self.warmups.keys().filter(|(_, workload)| *workload == cell.workload);
+        let new: BTreeSet<&str> =
+            self.windows.keys().chain(warm.map(|(name, _)| name)).map(String::as_str).collect();
         let is_new = |name: &&str| standing(known, name).is_none() && !self.is_control(name);
-        let new = self.windows.keys().map(String::as_str).filter(is_new);
+        let mut new: Vec<&str> = new.into_iter().filter(is_new).collect();
+        let rate = |name: &str| self.median_of_windows(name).or(self.warm_rate(name, cell)).unwrap_or(0.0);
+        new.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
         known.iter().map(|of| of.contender.as_str()).chain(new).collect()
     }
 
@@ -166,7 +180,7 @@ impl Board {
         entries.into_iter().any(|entry| entry.identity.name == name && entry.control_of.is_some())
     }
 
-    fn columns<'b>(&self, table: Table<'b, &'b str>, known: &[Standing]) -> Table<'b, &'b str> {
+    fn columns<'b>(&self, table: Table<'b, &'b str>, known: &[Standing], cell: &Cell) -> Table<'b, &'b str> {
         let told = |text: fn(&Standing) -> String| move |name: &&str| or_dash(standing(known, name), text);
         table
             .column(Column::numbers("req/s"), told(|of| rate(of, |of| format::rate_interval(of).estimate)))
@@ -184,13 +198,22 @@ impl Board {
             )
             .column(Column::numbers("rounds").drop(5), told(rounds_in_words))
             .column(Column::numbers("tier").drop(1), told(|of| or_dash(of.tier, |tier| tier.to_string())))
-            .column(Column::numbers("this round").drop(3), |name| self.in_this_round(name))
+            .column(Column::numbers("this round").drop(3), |name| self.in_this_round(name, cell))
     }
 
-    /// The median of the windows of the present round.
-    fn in_this_round(&self, name: &str) -> String {
-        let windows = self.windows.get(name).map(Vec::as_slice).unwrap_or_default();
-        or_dash(median(windows).ok(), format::rate)
+    /// The median of the windows of the present round; before there is any, the rate of the warm-up in parentheses.
+    fn in_this_round(&self, name: &str, cell: &Cell) -> String {
+        let warm = || self.warm_rate(name, cell).map(|rate| format!("({})", format::rate(rate)));
+        or_dash(self.median_of_windows(name).map(format::rate).or_else(warm), |told| told)
+    }
+
+    fn median_of_windows(&self, name: &str) -> Option<f64> {
+        median(self.windows.get(name)?).ok()
+    }
+
+    /// The rate at which a contender got warm, while nothing else is known of it.
+    fn warm_rate(&self, name: &str, cell: &Cell) -> Option<f64> {
+        self.warmups.get(&(name.to_owned(), cell.workload.clone())).copied()
     }
 
     /// The pair that is told apart next, and how many others are open.
@@ -278,7 +301,7 @@ impl Board {
             "",
             "req/s, 95 % interval, of limit, p99, tier: what all rounds say that are over",
             "rounds      those that count, of those measured",
-            "this round  median of its windows so far, which say little alone",
+            "this round  median of its windows so far, which say little alone; (107k) is its warm-up",
             "Intervals hold at whichever round you end the run.",
             &own,
         ] {
