@@ -139,8 +139,8 @@ pub(crate) struct RunArguments {
     /// Look at no server for long after the rounds: slow modes and rare pauses stay hidden, and the run ends sooner
     #[arg(long, help_heading = "Length")]
     pub(crate) no_long_look: bool,
-    /// Longest time for all rounds, and for a long look at each server where they leave a part of it; implies --rounds auto
-    /// [default: 5m with --rounds auto]
+    /// Longest time for all rounds, of which two are measured whatever they take, and for a long look at each server where they
+    /// leave a part of it; implies --rounds auto [default: 5m with --rounds auto]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) budget: Option<Nanos>,
     /// Longest wait for one response [default: 5s]
