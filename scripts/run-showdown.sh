@@ -21,7 +21,7 @@ left=$((ANSWER - AFTER - built))
 set -- "${CARGO_TARGET_DIR:-target}/showdown/assay" run -e showdown --no-check -o report.html
 if [ "$left" -lt "$whole" ]; then
     echo "showdown: building took $built s, so this is a first look of $left s, with 64 connections." >&2
-    echo "showdown: now that all is built, \`make showdown\` measures at all loads, for $whole s." >&2
+    echo "showdown: everything is built now, so the next \`make showdown\` measures at all loads, for $whole s." >&2
     set -- "$@" --connections 64 --rounds 3 --no-aa --budget "${left}s"
 fi
 exec "$@"

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use assay_host::cpuset;
@@ -156,6 +157,30 @@ fn in_a_duet_both_are_under_load_in_the_same_windows() {
         }
     }
     place.assert_clean(&record);
+}
+
+/// Servers that live at once, and one alone, which is measured otherwise.
+#[test]
+fn what_warm_ups_showed_is_told_in_the_first_round_before_anything_is_measured() {
+    for names in [&["a", "b"][..], &["a"]] {
+        let place = Place::new();
+        let mut plan =
+            place.plan(names.iter().map(|name| place.contender(name, "exec KIT serve right")).collect());
+        plan.experiment.warmup_s = 0.5;
+        let (mut warm, mut measured, mut is_first) = (BTreeSet::new(), BTreeSet::new(), true);
+        let mut observer = |event: &Event<'_>| match event {
+            Event::WarmedUp { contender, workload, per_second } if is_first => {
+                assert!(*workload == "hello" && *per_second > 0.0 && !measured.contains(*contender));
+                assert!(warm.insert((*contender).to_owned()), "{contender} was told twice");
+            }
+            Event::Measuring { contender, .. } => drop(measured.insert((*contender).to_owned())),
+            Event::RoundSaved { .. } => is_first = false,
+            _ => {}
+        };
+        let record = run(&plan, &place.store(), &mut observer, &Stop::new()).expect("run");
+        assert!(warm.iter().eq(names) && warm == measured, "{warm:?} {measured:?}");
+        place.assert_clean(&record);
+    }
 }
 
 #[test]
