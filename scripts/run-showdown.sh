@@ -4,8 +4,8 @@
 #   scripts/run-showdown.sh BEGAN
 #
 # BEGAN is when that was, in seconds since 1970. What was built before leaves the time for the whole experiment. After a long build the rest of
-# the five minutes would be too short for it: all intervals would be too wide to tell anything. So the run then takes a first look, at one
-# number of connections and without the A/A control.
+# the five minutes is too short for that: half of the intervals would be too wide to be told (docs/results/showdown.md). So the run then takes a
+# first look, at one number of connections and without the A/A control.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -135,9 +135,8 @@ impl Ensemble<'_> {
         let sessions = self.sessions();
         match server_run.begin(telling) {
             Err(run) => Part::over(*run),
-            Ok(mut ongoing) => match ongoing.warm_up_for_turns() {
+            Ok(mut ongoing) => match ongoing.warm_up_for_turns(telling) {
                 Ok(()) => {
-                    ongoing.tell_of_warmups(telling);
                     let holding = self.holding(&ongoing, sessions);
                     Part::Alive { ongoing: Box::new(ongoing), holding }
                 }

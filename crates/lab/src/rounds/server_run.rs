@@ -123,10 +123,7 @@ impl<'a> ServerRun<'a> {
         match self.begin(telling) {
             Err(run) => *run,
             Ok(mut ongoing) => {
-                let measured = ongoing.warm_up().and_then(|()| {
-                    ongoing.tell_of_warmups(telling);
-                    ongoing.windows(telling, |_| true)
-                });
+                let measured = ongoing.warm_up(telling).and_then(|()| ongoing.windows(telling, |_| true));
                 let measured = measured.and_then(|()| ongoing.cross_check(telling));
                 let measured = measured.and_then(|()| ongoing.profile(telling));
                 ongoing.end(measured)

@@ -28,13 +28,13 @@ const COUNTING_S: f64 = 0.1;
 impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
-    pub(super) fn warm_up(&mut self) -> Result<(), Halt> {
-        self.warm_up_but(|_| false)
+    pub(super) fn warm_up(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
+        self.warm_up_but(|_| false, telling)
     }
 
     /// Load before the first turn, on every workload of which nobody knows yet how much it takes; the others are left to
     /// the [lead-in](Self::lead_in) of their first cell.
-    pub(super) fn warm_up_for_turns(&mut self) -> Result<(), Halt> {
+    pub(super) fn warm_up_for_turns(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
         let (experiment, cells) = (&self.server_run.plan.experiment, &self.server_run.cells);
         let turned: BTreeSet<String> = cells
             .iter()
@@ -42,10 +42,10 @@ impl OngoingRun<'_> {
             .filter(|cell| self.server_run.earlier_warmup(&cell.workload).is_some())
             .map(|cell| cell.workload.clone())
             .collect();
-        self.warm_up_but(|workload| turned.contains(workload))
+        self.warm_up_but(|workload| turned.contains(workload), telling)
     }
 
-    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool) -> Result<(), Halt> {
+    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool, telling: &Telling<'_>) -> Result<(), Halt> {
         let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
         for cell in &self.server_run.cells {
             let known = widest.entry(&cell.workload).or_insert(cell);
@@ -61,17 +61,16 @@ impl OngoingRun<'_> {
             let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
             let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
             self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
+            self.tell(&warmup, telling);
             self.run.warmups.push(warmup);
         }
         self.learn(Occasion::Later)?;
         Ok(())
     }
 
-    /// Tells how fast the contender was when it was warm, where it was loaded for that.
-    pub(super) fn tell_of_warmups(&self, telling: &Telling<'_>) {
-        for Warmup { workload, per_second, .. } in
-            self.run.warmups.iter().filter(|of| !of.per_second.is_empty())
-        {
+    /// Tells how fast the contender was when it was warm, if it was loaded for that.
+    fn tell(&self, Warmup { workload, per_second, .. }: &Warmup, telling: &Telling<'_>) {
+        if !per_second.is_empty() {
             let (contender, per_second) = (&self.run.contender, rate_at_the_end(per_second));
             telling.notice(&Event::WarmedUp { contender, workload, per_second });
         }

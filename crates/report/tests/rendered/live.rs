@@ -46,6 +46,14 @@ fn board_with(change: impl FnOnce(&mut Board)) -> Board {
     board
 }
 
+/// Shows a run's first round, in which nothing was measured yet.
+fn begin(board: &mut Board) {
+    let (mut record, _) = going_on();
+    record.rounds.clear();
+    board.judge(&record, &assay_verdict::judge(&record).expect("readable"));
+    board.begin_round(1, 4);
+}
+
 fn going_on() -> (Record, Verdict) {
     let (record, verdict) = sample();
     (Record { state: State::Running, ..record }, verdict)
@@ -69,14 +77,10 @@ fn a_run_at_200_columns_in_ascii() {
 
 #[test]
 fn before_the_first_verdict_there_are_windows_and_before_these_what_is_done() {
-    let (mut record, _) = going_on();
-    record.rounds.clear();
-    let nothing = assay_verdict::judge(&record).expect("readable");
     let mut board = Board::default();
     (board.doing, board.since_ns) = ("nginx: building".to_owned(), Some(MINUTE_NS));
     assert!(lines(&board, 80, 24).starts_with(" nginx: building, 1 min 0 s\n"));
-    board.judge(&record, &nothing);
-    board.begin_round(1, 4);
+    begin(&mut board);
     board.turn_to(&Cell::closed("hello", 64));
     board.add_window("nginx", 81_000.0);
     let text = lines(&board, 80, 24);
@@ -87,12 +91,8 @@ fn before_the_first_verdict_there_are_windows_and_before_these_what_is_done() {
 
 #[test]
 fn before_the_first_window_there_is_what_warm_ups_showed() {
-    let (mut record, _) = going_on();
-    record.rounds.clear();
-    let nothing = assay_verdict::judge(&record).expect("readable");
     let mut board = Board::default();
-    board.judge(&record, &nothing);
-    board.begin_round(1, 4);
+    begin(&mut board);
     board.add_warmup("gin", "hello", 52_000.0);
     board.add_warmup("nginx", "hello", 81_000.0);
     board.add_warmup("node", "json", 90_000.0);
