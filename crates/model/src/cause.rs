@@ -82,7 +82,7 @@ pub enum Cause {
     OneThread {
         /// Its name.
         thread: String,
-        /// Share of the time that it was on a CPU.
+        /// Share of the time that it was on a CPU or waited for one.
         busy_share: f64,
         /// CPUs of the server.
         cpus: u32,

@@ -59,6 +59,10 @@ pub struct Sampled {
     /// were not looked at, and in records before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest_thread: Option<String>,
+    /// Time for which that thread could have run but waited for a CPU; absent where the kernel does not count it, and in records
+    /// before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_thread_delay_ns: Option<Nanos>,
     /// Most threads of the server that were alive at once; zero in records before this was kept.
     #[serde(default, skip_serializing_if = "crate::usage::is_zero")]
     pub most_threads: u32,

@@ -101,8 +101,9 @@ impl Sampling {
         (sampled.answers, sampled.awaited) = (answers, awaited);
         refused.extend(unseen);
         // The busiest thread comes first.
-        sampled.busiest_thread =
-            window.as_ref().and_then(|window| Some(window.threads.first()?.name.clone()));
+        let busiest = window.as_ref().and_then(|window| window.threads.first());
+        sampled.busiest_thread = busiest.map(|thread| thread.name.clone());
+        sampled.busiest_thread_delay_ns = busiest.and_then(|thread| thread.wait_ns);
         sampled.usage = window.map(|window| window.usage).unwrap_or_default();
         let sees_kernel = refused.iter().all(|refused| refused.what != Facet::Kernel);
         sampled.interval_ns = interval(&sampled, sees_kernel);

@@ -10,7 +10,7 @@ use clap::Args;
 
 /// Share of the runs in which the fault must be named first.
 const LEAST_SHARE: f64 = 0.95;
-/// CPUs from which on a server has more than one, so that one of its threads can be busy alone.
+/// CPUs from which on a server has more than one of its own, so that one of its threads can be busy alone.
 const CPUS_FOR_ONE_THREAD: usize = 4;
 /// Connections; more than wait to be accepted where few may.
 const CONNECTIONS: &str = "16";
@@ -38,7 +38,7 @@ struct Planted {
     cause: Option<&'static str>,
     program: Program,
     /// What `assay why` is asked besides.
-    asked: &'static [&'static str],
+    asked: Vec<String>,
 }
 
 /// What is started.
@@ -89,25 +89,28 @@ fn chosen(wanted: &[String]) -> Result<Vec<Planted>, String> {
         return Err(format!("there is no `{unknown}`; choose of {}", names.join(", ")));
     }
     let is_wanted = |planted: &Planted| wanted.is_empty() || wanted.iter().any(|name| name == planted.name);
-    Ok(all.into_iter().filter(is_wanted).filter(is_possible).collect())
-}
-
-fn is_possible(planted: &Planted) -> bool {
-    let has_cpus = cpuset::allowed().len() >= CPUS_FOR_ONE_THREAD;
-    if planted.name == Fault::OneThread.name() && !has_cpus {
-        eprintln!("{}: needs {CPUS_FOR_ONE_THREAD} CPUs; left out", planted.name);
-        return false;
-    }
-    true
+    Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 fn all() -> Vec<Planted> {
     let stub = |name, more: String, asked| Planted { name, cause: None, program: Program::Stub(more), asked };
-    let wrong = Fault::ALL.map(|(_, name)| stub(name, format!("--wrong {name}"), &[]));
-    let link: &[&str] = &["--link", "veth:100mbit", "--path", "/pattern/100000"];
-    let lock = |name, program| Planted { name, cause: Some("lock"), program, asked: &[] };
+    let wrong = Fault::ALL.map(|(fault, name)| {
+        let asked = if fault == Fault::OneThread { cpus_for_one_thread() } else { Vec::new() };
+        stub(name, format!("--wrong {name}"), asked)
+    });
+    let link = ["--link", "veth:100mbit", "--path", "/pattern/100000"].map(str::to_owned).to_vec();
+    let lock = |name, program| Planted { name, cause: Some("lock"), program, asked: Vec::new() };
     let of_runtimes = [lock("go-mutex", Program::Go("lock")), lock("java-lock", Program::Java("lock"))];
     wrong.into_iter().chain([stub("link", "--address 0.0.0.0".to_owned(), link)]).chain(of_runtimes).collect()
+}
+
+/// Where there are few CPUs, server and generator share them all: the generator needs little of one beside a server that is held up.
+fn cpus_for_one_thread() -> Vec<String> {
+    let all = cpuset::allowed();
+    if all.len() >= CPUS_FOR_ONE_THREAD {
+        return Vec::new();
+    }
+    ["--server-cpus".to_owned(), all.to_string(), "--generator-cpus".to_owned(), all.to_string()].to_vec()
 }
 
 impl Program {
@@ -156,7 +159,7 @@ fn causes(root: &Path, assay: &Path, planted: &Planted) -> Result<Vec<String>, S
     command.current_dir(root).args(["why", "--cmd", &server, "-c", CONNECTIONS, "-r", "max"]);
     command.args(["--rounds", "1", "-d", "300ms", "--warmup", "0s", "--progress", "none", "--runs"]);
     let runs = folder.path().join("runs");
-    command.arg(&runs).args(planted.asked).stdout(Stdio::null());
+    command.arg(&runs).args(&planted.asked).stdout(Stdio::null());
     let status = command.status().map_err(|error| format!("{}: {error}", assay.display()))?;
     let store = Store::new(&runs);
     let record = store.ids().first().map(|id| store.open(id));

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
 use assay_model::profile::{Awaited, Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced, Waiter};
+use assay_model::units::Nanos;
 
 use super::counted;
 use super::events::{RECEIVING, SENDING};
@@ -35,6 +36,9 @@ const LEAST_CALLS: f64 = 4.0;
 const SMALL_BYTES: f64 = 4096.0;
 /// Least share of the time in which threads could have run that they waited for a CPU.
 const LEAST_QUEUEING: f64 = 0.4;
+/// Least share of the time that a thread is on a CPU which is taken for the one that always has work: what waits for a CPU for longer shows
+/// who else has it.
+const LEAST_ON_CPU: f64 = 0.75;
 /// System calls that end when what was written is on the disk.
 const TO_DISK: [&str; 5] = ["fdatasync", "fsync", "msync", "sync_file_range", "syncfs"];
 /// Parts of the CPU time that grow with the number of pieces.
@@ -280,9 +284,13 @@ fn disk(traced: &Traced) -> Option<(Cause, f64)> {
 }
 
 fn one_thread(sampled: &Sampled) -> Option<(Cause, f64)> {
-    let busy_share = sampled.usage.busiest_thread_ns?.0 as f64 / sampled.loaded_ns.0.max(1) as f64;
+    let of_time = |span: Nanos| span.0 as f64 / sampled.loaded_ns.0.max(1) as f64;
+    let on_cpu = of_time(sampled.usage.busiest_thread_ns?);
+    // Beside its own server's threads, or the generator's, it is late for a CPU now and then, and has work all the same.
+    let busy_share = on_cpu + sampled.busiest_thread_delay_ns.map_or(0.0, of_time);
     let busy = self::busy_share(sampled)?;
-    let is_alone = sampled.cpus > 1 && busy_share >= THREAD_SATURATED && busy < SERVER_SATURATED;
+    let is_saturated = busy_share >= THREAD_SATURATED && on_cpu >= LEAST_ON_CPU;
+    let is_alone = sampled.cpus > 1 && is_saturated && busy < SERVER_SATURATED;
     let busy_share = busy_share.min(1.0);
     let used = busy * f64::from(sampled.cpus);
     let cause = Cause::OneThread { thread: busiest(sampled), busy_share, cpus: sampled.cpus, used };

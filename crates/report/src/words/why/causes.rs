@@ -55,7 +55,7 @@ fn shown(held: &HeldUp, who: &str) -> String {
             format!("the link, {link}: {} of it is used on the way {way} the server", percent(*used))
         }
         Cause::OneThread { thread, busy_share, cpus, used } => format!(
-            "one thread, `{thread}`: it is busy for {} of the time, while {} of the server's {cpus} CPUs are used",
+            "one thread, `{thread}`: it has work for {} of the time, while {} of the server's {cpus} CPUs are used",
             percent(*busy_share),
             quotient(*used)
         ),

@@ -364,6 +364,18 @@ fn one_thread_is_told_where_others_have_nothing_to_do() {
     });
     let Cause::OneThread { thread, .. } = only(named) else { panic!("a thread") };
     assert_eq!(thread, "acceptor", "many of one name were seen more often together");
+    let late = |cpu_ms, delay_ms| {
+        spoilt(|sampled, _| {
+            sampled.cpus = 4;
+            sampled.usage.user_ns = Nanos::from_millis(cpu_ms);
+            sampled.usage.busiest_thread_ns = Some(Nanos::from_millis(cpu_ms));
+            sampled.busiest_thread_delay_ns = Some(Nanos::from_millis(delay_ms));
+        })
+    };
+    let Cause::OneThread { busy_share, .. } = only(late(880, 80)) else { panic!("a thread") };
+    assert!((busy_share - 0.96).abs() < 1e-9, "it waits for a CPU and has work: {busy_share}");
+    assert_eq!(late(880, 20), [], "it has nothing to do for a tenth of the time");
+    assert_eq!(late(500, 500), [], "somebody else has its CPU");
     assert_eq!(busy(4, 3_900), [], "all are busy");
     assert_eq!(busy(1, 999), [], "it has all there is");
 }
