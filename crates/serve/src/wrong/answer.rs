@@ -1,7 +1,7 @@
 //! One connection: its requests, and answers with the fault in them.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::PoisonError;
 use std::sync::mpsc::channel;
 
@@ -24,7 +24,11 @@ pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
     let (mut stream, mut asked, mut bytes) = (stream, Vec::new(), [0; 4096]);
     let length = if shop.fault == Fault::SmallBuffers { LONG_BODY } else { BODY.len() };
     let body: Vec<u8> = BODY.bytes().cycle().take(length).collect();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n");
+    // A queue of connections holds answers up where each needs a connection of its own.
+    let once = shop.fault == Fault::AcceptQueue;
+    let last = if once { "Connection: close\r\n" } else { "" };
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{last}\r\n");
     while shop.is_open() && asked.len() <= MOST_HEAD {
         match stream.read(&mut bytes) {
             Ok(0) => return Ok(()),
@@ -38,6 +42,24 @@ pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
             }
             asked.drain(..at + END.len());
             answer(stream, shop, head.as_bytes(), &body)?;
+            if once {
+                return say_goodbye(stream, shop);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Ends this side, and waits for the client to end its own: closed with something unread, the connection would be reset, and the answer lost
+/// (RFC 9112, section 9.6).
+fn say_goodbye(mut stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    let mut bytes = [0; 4096];
+    while shop.is_open() {
+        match stream.read(&mut bytes) {
+            Ok(0) => break,
+            Err(error) if !is_silence(&error) => return Err(error),
+            _ => {}
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ pub enum Fault {
     RunQueue,
     /// Every answer needs a lock that is held most of the time.
     Lock,
-    /// It accepts connections slowly, and few may wait.
+    /// It accepts connections slowly, few may wait, and each answer needs one.
     AcceptQueue,
     /// Every answer goes through the same thread.
     OneThread,

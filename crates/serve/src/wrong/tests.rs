@@ -4,7 +4,8 @@ use std::sync::mpsc::channel;
 use super::*;
 use crate::stub::BODY;
 
-/// Asks a server with a fault twice on one connection; returns what came, and that the server ended when it was to.
+/// Asks a server with a fault twice on one connection, which it may close after the first answer; returns what came, and that the server
+/// ended when it was to.
 fn asked(fault: Fault) -> String {
     let (stop, (told, address)) = (AtomicBool::new(false), channel());
     std::thread::scope(|scope| {
@@ -29,8 +30,9 @@ fn asked(fault: Fault) -> String {
 fn whatever_it_does_wrongly_it_answers_rightly() {
     for (fault, name) in Fault::ALL {
         let came = asked(fault);
-        assert_eq!(came.matches("HTTP/1.1 200 OK\r\n").count(), 2, "{name}: {came}");
-        assert!(came.matches(BODY).count() >= 2, "{name}: {came}");
+        let answers = if fault == Fault::AcceptQueue { 1 } else { 2 };
+        assert_eq!(came.matches("HTTP/1.1 200 OK\r\n").count(), answers, "{name}: {came}");
+        assert!(came.matches(BODY).count() >= answers, "{name}: {came}");
         assert_eq!((name.parse(), fault.name()), (Ok(fault), name));
     }
     assert!("nothing".parse::<Fault>().is_err_and(|why| why.contains("lock, accept-queue")));
