@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,6 +31,8 @@ const COMPLAINT_BYTES: usize = 4 << 10;
 const END_PATIENCE: Duration = Duration::from_secs(5);
 /// How long one may take to end that was asked to.
 const FORCED_END_PATIENCE: Duration = Duration::from_secs(2);
+/// How long what one said last may take to be read once it has ended.
+const LAST_WORDS_PATIENCE: Duration = Duration::from_millis(500);
 const BUFFER: usize = 64 << 10;
 
 /// What comes from a host.
@@ -97,6 +99,8 @@ pub(super) struct Wire {
     /// Who hears what jobs say, which is not kept in `heard`.
     pub(super) listeners: Listeners,
     complaints: Arc<Mutex<Vec<u8>>>,
+    /// Reads them until the transport has closed its errors.
+    complaining: JoinHandle<()>,
 }
 
 impl Wire {
@@ -123,8 +127,12 @@ impl Wire {
             hearing.end();
         });
         let kept = Arc::clone(&complaints);
-        thread::spawn(move || errors.map(|errors| keep(errors, &kept)));
-        Ok(Self { child, input, heard, listeners, complaints })
+        let complaining = thread::spawn(move || {
+            if let Some(errors) = errors {
+                keep(errors, &kept);
+            }
+        });
+        Ok(Self { child, input, heard, listeners, complaints, complaining })
     }
 
     /// Hands bytes over to be written, at the latest at `deadline`; whether that was possible.
@@ -162,6 +170,7 @@ impl Wire {
             status = self.child.try_wait().ok().flatten();
             thread::sleep(POLL);
         }
+        self.hear_out();
         let bytes = self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -169,6 +178,15 @@ impl Wire {
             (false, _) => lines.join("; "),
             (true, Some(status)) => format!("its transport ended with {status} and said nothing"),
             (true, None) => "it closed its output and said nothing".to_owned(),
+        }
+    }
+
+    /// Waits until all is read that the transport complained of: what it said last may not be there when it has ended. What it leaves
+    /// behind, such as a connection that ssh shares, may keep its errors open.
+    fn hear_out(&self) {
+        let deadline = Instant::now() + LAST_WORDS_PATIENCE;
+        while !self.complaining.is_finished() && Instant::now() < deadline {
+            thread::sleep(POLL);
         }
     }
 

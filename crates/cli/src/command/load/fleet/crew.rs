@@ -102,7 +102,7 @@ impl Crew {
                     }
                     agent.start(number, told.clone())?;
                 }
-                Ok((parts, agents.into_iter().map(Generator::There).collect()))
+                Ok((parts, agents.into_iter().map(Box::new).map(Generator::There).collect()))
             }
         }
     }
@@ -111,7 +111,7 @@ impl Crew {
 /// One of them. Dropping it ends it.
 pub(super) enum Generator {
     Here(Process),
-    There(Apart),
+    There(Box<Apart>),
 }
 
 impl Generator {
