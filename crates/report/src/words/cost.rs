@@ -45,22 +45,21 @@ fn comparison<'c, C: Cost + 'c>(costs: impl Iterator<Item = &'c C>) -> Option<St
     let mut known: Vec<(&C, Interval)> = costs.filter_map(with_interval).collect();
     known.sort_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate));
     let ((least, low), (greatest, high)) = (known.first()?, known.last()?);
-    let (name, Sides { with, without, note }) = (least.contender(), least.sides()?);
-    let place = |cost: &C| format!("{} at {}", cost.cell().workload, cost.cell().connections_in_words());
-    if known.len() == 1 {
-        let tie = if least.call() == Some(Call::Distinct) { "" } else { "not shown to differ" };
-        let mut aside = vec![place(least)];
-        aside.extend([note, tie].into_iter().filter(|part| !part.is_empty()).map(str::to_owned));
-        let aside = aside.join("; ");
-        let times = plus_minus(low);
-        return Some(format!("{with} {name} serves {times} times what it serves {without} ({aside})."));
-    }
-    let aside = if note.is_empty() { String::new() } else { format!(" ({note})") };
-    Some(format!(
-        "{with} {name} serves from {} times ({}) to {} times ({}) what it serves {without}{aside}.",
-        plus_minus(low),
-        place(least),
-        plus_minus(high),
-        place(greatest)
-    ))
+    let (name, Sides { with, without, .. }) = (least.contender(), least.sides()?);
+    let (at_least, at_most) = (plus_minus(low), plus_minus(high));
+    let first = format!("{with} {name} serves {at_least} times what it serves {without} ({})", place(*least));
+    let and = match known.len() {
+        1 => return Some(format!("{first}.")),
+        2 => "and",
+        _ => "and up to",
+    };
+    Some(format!("{first} {and} {at_most} times ({}).", place(*greatest)))
+}
+
+/// Where a contender was compared with itself, with what else is to be known.
+fn place<C: Cost>(cost: &C) -> String {
+    let at = format!("{} at {}", cost.cell().workload, cost.cell().connections_in_words());
+    let note = cost.sides().map_or("", |sides| sides.note);
+    let tie = if cost.call() == Some(Call::Distinct) { "" } else { "not shown to differ" };
+    [&*at, note, tie].into_iter().filter(|part| !part.is_empty()).collect::<Vec<&str>>().join("; ")
 }

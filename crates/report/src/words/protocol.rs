@@ -90,11 +90,17 @@ mod tests {
             one,
             ["Over h1+tls nginx serves 0.62 ± 0.01 times what it serves over h1 (hello at 64 connections)."]
         );
-        let several = sentences(&[cost("hello", 0.62), cost("body", 0.4)]);
-        assert_eq!(several.len(), 1);
-        assert!(
-            several[0].contains("from 0.400 ± 0.008 times (body at 64 connections) to 0.62"),
-            "{several:?}"
+        let several = |costs: &[ProtocolCost]| sentences(costs).join("|");
+        assert_eq!(
+            several(&[cost("hello", 0.62), cost("body", 0.4)]),
+            "Over h1+tls nginx serves 0.400 ± 0.008 times what it serves over h1 (body at 64 connections) and 0.62 ± 0.01 times (hello \
+             at 64 connections)."
+        );
+        let tie = ProtocolCost { call: Some(Call::Tie), ..cost("hello", 1.0) };
+        assert_eq!(
+            several(&[tie, cost("body", 0.4), cost("upload", 0.5)]),
+            "Over h1+tls nginx serves 0.400 ± 0.008 times what it serves over h1 (body at 64 connections) and up to 1.00 ± 0.02 times \
+             (hello at 64 connections; not shown to differ)."
         );
         let single = Interval { confidence: 0.0, low: 0.5, high: 0.5, estimate: 0.5 };
         assert!(sentences(&[ProtocolCost { ratio: Some(single), ..cost("hello", 0.5) }]).is_empty());
