@@ -1,6 +1,6 @@
 //! A single check of whether a number may be believed.
 
-#[cfg(feature = "schemas")]
+#[cfg(all(feature = "schemas", not(test)))]
 use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl From<Written> for Check {
     }
 }
 
-#[cfg(feature = "schemas")]
+#[cfg(all(feature = "schemas", not(test)))]
 impl JsonSchema for Check {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Check".into()

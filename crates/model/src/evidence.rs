@@ -13,7 +13,7 @@ mod neighbour;
 mod part;
 mod partial;
 mod rounds;
-#[cfg(feature = "schemas")]
+#[cfg(all(feature = "schemas", not(test)))]
 mod sentences;
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ pub use neighbour::Neighbour;
 pub use part::Part;
 pub use partial::Partial;
 pub use rounds::Rounds;
-#[cfg(feature = "schemas")]
+#[cfg(all(feature = "schemas", not(test)))]
 pub(crate) use sentences::with_sentences;
 pub use withheld::Withheld;
 

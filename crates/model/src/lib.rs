@@ -10,11 +10,13 @@
 //! Must not know: sockets, processes, files, terminals, how anything is measured or drawn.
 #![forbid(unsafe_code)]
 
-/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`.
-#[cfg(not(feature = "schemas"))]
+/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`, and in
+/// the tests in here, which need none and compile faster.
+#[cfg(any(not(feature = "schemas"), test))]
 pub use assay_no_schema::JsonSchema;
-/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`.
-#[cfg(feature = "schemas")]
+/// What types derive of which JSON schemas are generated; nothing comes of it without the feature `schemas`, and in
+/// the tests in here, which need none and compile faster.
+#[cfg(all(feature = "schemas", not(test)))]
 pub use schemars::JsonSchema;
 
 pub mod arrival;
