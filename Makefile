@@ -54,7 +54,7 @@ test: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/scripts/lint-while-compiling.s
 test:
 	scripts/setup.sh compiler
 	$(MAKE) -j 2 installed compiled
-	$(MAKE) -j 4 --output-sync=line process-of-binary process-of-parts browser computed XTASK='$(BUILT_XTASK)'
+	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK='$(BUILT_XTASK)'
 	$(MAKE) alone XTASK='$(BUILT_XTASK)'
 
 # While cargo compiles.
@@ -67,6 +67,7 @@ installed:
 computed:
 	nice -n 10 $(MAKE) unit
 	nice -n 10 $(MAKE) manners
+	$(MAKE) browser
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:
