@@ -10,9 +10,10 @@ mod conformance;
 mod space;
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use assay_tcp::{Config, UserStack};
-use assay_wire::{AnyWire, End, open};
+use assay_wire::{AnyWire, End, Station, open};
 use conformance::{CONFIG, World};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
@@ -100,14 +101,27 @@ impl Bridge {
 
     fn stack(&self, n: usize, config: assay_engine::Config) -> UserStack<AnyWire> {
         let name = format!("tap{n}");
-        let (wire, station) =
-            open(&format!("tap:{name}{}", self.spoilt).parse().unwrap(), End::First, 0, 1).unwrap();
+        let (wire, station) = opened(&format!("tap:{name}{}", self.spoilt));
         ip(&format!("link set {name} master bridge"));
         ip(&format!("link set {name} up"));
         let addresses = vec![OURS[n].parse().unwrap()];
         let config = Config { hardware: station.hardware, ..Config::new(config.max_connections, addresses) };
         UserStack::new(wire, config).unwrap()
     }
+}
+
+/// The device, once it is free: while another test starts a program, that has our descriptors until it runs, and with them the device of an
+/// engine that is gone.
+fn opened(wire: &str) -> (AnyWire, Station) {
+    let wire = wire.parse().unwrap();
+    let free = |_| match open(&wire, End::First, 0, 1) {
+        Err(error) if error.to_string().contains("resource busy") => {
+            std::thread::sleep(Duration::from_millis(10));
+            None
+        }
+        other => Some(other.unwrap()),
+    };
+    (0..500).find_map(free).unwrap()
 }
 
 fn address_of(cidr: &str) -> IpAddr {
