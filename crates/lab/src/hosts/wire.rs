@@ -164,13 +164,14 @@ impl Wire {
 
     /// What the transport complained of, with how it ended where it has.
     pub(super) fn complaint(&mut self) -> String {
-        let deadline = Instant::now() + END_PATIENCE;
         let mut status = None;
-        while status.is_none() && Instant::now() < deadline {
+        is_so_within(END_PATIENCE, || {
             status = self.child.try_wait().ok().flatten();
-            thread::sleep(POLL);
-        }
-        self.hear_out();
+            status.is_some()
+        });
+        // What it said last may not be read when it has ended; and what it leaves behind, such as a connection that ssh shares, may keep
+        // its errors open.
+        is_so_within(LAST_WORDS_PATIENCE, || self.complaining.is_finished());
         let bytes = self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -178,15 +179,6 @@ impl Wire {
             (false, _) => lines.join("; "),
             (true, Some(status)) => format!("its transport ended with {status} and said nothing"),
             (true, None) => "it closed its output and said nothing".to_owned(),
-        }
-    }
-
-    /// Waits until all is read that the transport complained of: what it said last may not be there when it has ended. What it leaves
-    /// behind, such as a connection that ssh shares, may keep its errors open.
-    fn hear_out(&self) {
-        let deadline = Instant::now() + LAST_WORDS_PATIENCE;
-        while !self.complaining.is_finished() && Instant::now() < deadline {
-            thread::sleep(POLL);
         }
     }
 
@@ -202,14 +194,7 @@ impl Wire {
 
     /// Waits for the end of the transport; whether it came in time.
     fn await_end(&mut self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= deadline {
-                return false;
-            }
-            thread::sleep(POLL);
-        }
-        true
+        is_so_within(patience, || !matches!(self.child.try_wait(), Ok(None)))
     }
 
     /// Waits for the end of a transport that has closed its output.
@@ -309,6 +294,18 @@ fn listen_to_shell(from: &mut impl BufRead, told: &Sender<Heard>) -> Result<(), 
         }
     }
     Err("the shell there prints too much before it does what it is asked for".to_owned())
+}
+
+/// Whether something becomes so in time.
+fn is_so_within(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + patience;
+    while !is_so() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(POLL);
+    }
+    true
 }
 
 fn keep(mut from: impl Read, complaints: &Mutex<Vec<u8>>) {

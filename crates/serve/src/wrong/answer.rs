@@ -21,7 +21,7 @@ const PIECE: usize = 64;
 /// # Errors
 /// When the connection fails.
 pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
-    let (mut stream, mut asked, mut bytes) = (stream, Vec::new(), [0; 4096]);
+    let (mut asked, mut bytes) = (Vec::new(), [0; 4096]);
     let length = if shop.fault == Fault::SmallBuffers { LONG_BODY } else { BODY.len() };
     let body: Vec<u8> = BODY.bytes().cycle().take(length).collect();
     // A queue of connections holds answers up where each needs a connection of its own.
@@ -30,11 +30,10 @@ pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{last}\r\n");
     while shop.is_open() && asked.len() <= MOST_HEAD {
-        match stream.read(&mut bytes) {
-            Ok(0) => return Ok(()),
-            Ok(n) => asked.extend_from_slice(&bytes[..n]),
-            Err(error) if is_silence(&error) => continue,
-            Err(error) => return Err(error),
+        match received(stream, &mut bytes)? {
+            Some(0) => return Ok(()),
+            Some(n) => asked.extend_from_slice(&bytes[..n]),
+            None => continue,
         }
         while let Some(at) = asked.windows(END.len()).position(|four| four == END) {
             if !asked.starts_with(b"GET ") {
@@ -52,22 +51,20 @@ pub(super) fn converse(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
 
 /// Ends this side, and waits for the client to end its own: closed with something unread, the connection would be reset, and the answer lost
 /// (RFC 9112, section 9.6).
-fn say_goodbye(mut stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
+fn say_goodbye(stream: &TcpStream, shop: &Shop<'_>) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let mut bytes = [0; 4096];
-    while shop.is_open() {
-        match stream.read(&mut bytes) {
-            Ok(0) => break,
-            Err(error) if !is_silence(&error) => return Err(error),
-            _ => {}
-        }
-    }
+    while shop.is_open() && received(stream, &mut bytes)? != Some(0) {}
     Ok(())
 }
 
-/// Whether nothing came, and nothing else happened.
-fn is_silence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+/// How many bytes came, none at the end; nothing where nothing came in time, and nothing else happened.
+fn received(mut stream: &TcpStream, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    match stream.read(bytes) {
+        Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 fn answer(mut stream: &TcpStream, shop: &Shop<'_>, head: &[u8], body: &[u8]) -> io::Result<()> {
