@@ -209,7 +209,7 @@ export type HeldUp1 =
     }
   | {
       /**
-       * Share of the time that it was on a CPU.
+       * Share of the time that it was on a CPU or waited for one.
        */
       busy_share: number;
       cause: "one_thread";
@@ -963,7 +963,8 @@ export interface Standing {
    */
   startup_ns: number | null;
   /**
-   * Validated responses per second: geometric mean over the rounds; absent when withheld.
+   * Validated responses per second in a typical round; at a rate that was asked for, the geometric mean over the rounds. Absent when
+   * withheld.
    */
   throughput_per_second: Interval | null;
   /**

@@ -388,7 +388,8 @@ pub struct CellVerdict {
 pub struct Standing {
     /// Name of the contender.
     pub contender: String,
-    /// Validated responses per second: geometric mean over the rounds; absent when withheld.
+    /// Validated responses per second in a typical round; at a rate that was asked for, the geometric mean over the rounds. Absent when
+    /// withheld.
     pub throughput_per_second: Option<Interval>,
     /// Throughput of each round that counts, in the rounds' order; absent where a round gave none.
     pub rounds_per_second: Vec<Option<f64>>,

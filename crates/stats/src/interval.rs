@@ -69,6 +69,11 @@ impl Sample {
         Ok(Self { mean, standard_error, degrees_of_freedom: values.len() - 1 })
     }
 
+    /// The variance of a single value.
+    pub(crate) fn variance(&self) -> f64 {
+        self.standard_error.powi(2) * (self.degrees_of_freedom + 1) as f64
+    }
+
     /// mean ± t* · standard error.
     pub(crate) fn interval(&self, confidence: f64) -> Result<Interval, StatsError> {
         let critical = student::critical_value(confidence, self.degrees_of_freedom)?;

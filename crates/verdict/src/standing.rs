@@ -80,11 +80,10 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     checks.extend(at_limit(share_of_limit.as_ref()));
     let rounds_per_second = sample.rates_by_round();
     let rates: Vec<f64> = rounds_per_second.iter().copied().flatten().collect();
-    let typical = beside.tables.rate(beside.cell, &sample.entry.identity.name);
     let cpu_per_request_ns = median(&sample.cpu_per_answer());
     Standing {
         contender: sample.entry.identity.name.clone(),
-        throughput_per_second: rate_interval(&rates, typical).filter(|_| withheld.is_none()),
+        throughput_per_second: throughput(sample, &rates, &beside).filter(|_| withheld.is_none()),
         rounds_per_second,
         trimmed_mean_per_second: trimmed_mean(&rates)
             .ok()
@@ -125,21 +124,19 @@ fn lives_of<'s, 'r>(sample: &'s Sample<'r>) -> impl Iterator<Item = (&'r Run, &'
     sample.runs.iter().zip(&sample.windows).filter_map(|(run, window)| Some(((*run)?, (*window)?)))
 }
 
-/// The spread of the rounds around the rate of a typical one, which is where the row stands among the others.
-fn rate_interval(rates: &[f64], typical: Option<f64>) -> Option<Interval> {
-    let own = match rates {
-        [] => None,
-        [only] => Some(point(*only)),
-        _ => geometric_mean_interval(rates, CONFIDENCE).ok().map(interval),
-    }?;
-    let shift = typical.map_or(1.0, |typical| typical / own.estimate);
-    let shifted = |value: f64| value * shift;
-    Some(Interval {
-        estimate: shifted(own.estimate),
-        low: shifted(own.low),
-        high: shifted(own.high),
-        confidence: own.confidence,
-    })
+/// The rate of a typical round, which is where the row stands among the others; where the cell has no table, as at a rate that was asked
+/// for, that of its own rounds.
+fn throughput(sample: &Sample<'_>, rates: &[f64], beside: &Beside<'_, '_>) -> Option<Interval> {
+    let name = &sample.entry.identity.name;
+    let of_table = || beside.tables.rate_interval(beside.cell, name).map(interval);
+    match beside.tables.rate(beside.cell, name) {
+        Some(typical) => of_table().or(Some(point(typical))),
+        None => match rates {
+            [] => None,
+            [only] => Some(point(*only)),
+            _ => geometric_mean_interval(rates, CONFIDENCE).ok().map(interval),
+        },
+    }
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<Interval> {

@@ -9,7 +9,7 @@ use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
-use assay_stats::table::{Components, Restlessness, Table, Windows};
+use assay_stats::table::{Components, Restlessness, Table, Windows, mean_variance_of_rounds};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::looks::looks;
@@ -23,6 +23,8 @@ use super::{CONFIDENCE, closed, interval, latency};
 pub(crate) struct Tables<'r> {
     cells: Vec<CellTable<'r>>,
     prior: Prior,
+    /// By how much rounds vary for everybody, as a variance of logarithms.
+    of_rounds: f64,
     looks: Looks,
     /// Of each table, so that the run as a whole is right with [`CONFIDENCE`].
     confidence: f64,
@@ -51,6 +53,7 @@ impl<'r> Tables<'r> {
         let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
             prior: Prior::fit(&spreads).unwrap_or(Prior::none()),
+            of_rounds: mean_variance_of_rounds(cells.iter().map(|cell| &cell.table)),
             cells,
             looks: looks(evidence.record),
             confidence: each_of(all.max(1), CONFIDENCE),
@@ -109,6 +112,12 @@ impl<'r> Tables<'r> {
     pub(crate) fn rate(&self, cell: &Cell, name: &str) -> Option<f64> {
         let of = self.cell(cell)?;
         Some(of.table.effect(of.place(name)?)?.exp())
+    }
+
+    /// That rate with the interval that holds for other rounds; `None` where none can be told.
+    pub(crate) fn rate_interval(&self, cell: &Cell, name: &str) -> Option<assay_stats::Interval> {
+        let of = self.cell(cell)?;
+        of.table.rate(of.place(name)?, (&self.prior, self.of_rounds), CONFIDENCE).ok().flatten()
     }
 
     /// Throughput of one contender over another's, with an interval of its own.

@@ -174,6 +174,20 @@ fn one_round_gives_points_and_no_tiers() {
 }
 
 #[test]
+fn three_rounds_alike_by_chance_promise_no_more_than_others_do() {
+    let of_seed = |seed: u64| noisy(1000.0, seed, 3);
+    let alike = vec![1000.0; 3];
+    let (b, c, d, e) = (of_seed(5), of_seed(6), of_seed(7), of_seed(8));
+    let verdict = judged(&record(&[("a", &alike), ("b", &b), ("c", &c), ("d", &d), ("e", &e)]));
+    let reach = |name: &str| {
+        let rate = of(&verdict, name).throughput_per_second.expect("rate");
+        (rate.high / rate.low).ln()
+    };
+    assert!(reach("a") > 0.5 * reach("b"), "{} and {}", reach("a"), reach("b"));
+    assert!((0.05..0.5).contains(&reach("b")), "rounds vary by 10 % from end to end: {}", reach("b"));
+}
+
+#[test]
 fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
     let mut spoilt = record(&[
         ("good", &noisy(1000.0, 5, 6)),

@@ -20,7 +20,7 @@ pub(super) type Holds<O> = fn(outcome: &O, most: f64) -> bool;
 
 /// One run in twenty may be wrong; intervals may be two hundredths short of what they say.
 fn honest(outcome: &SimulationOutcome, most: f64) -> bool {
-    outcome.false_runs <= most && outcome.covered >= 0.925
+    outcome.false_runs <= most && outcome.covered >= 0.925 && !(outcome.rates_covered < 0.925)
 }
 
 /// As far apart as the frameworks of the TechEmpower benchmarks: twenty over a factor of ninety, some of them close.

@@ -118,10 +118,10 @@ fn adaptive(options: &Options) -> Vec<String> {
 
 fn head(title: &str) {
     println!(
-        "\n| {title} | false runs | all covered | pairs covered | runs with all shown | pairs shown | neighbours shown | settled | \
+        "\n| {title} | false runs | all covered | pairs covered | rates covered | runs with all shown | pairs shown | neighbours shown | settled | \
          open up to | rounds | could show |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 }
 
 fn row(
@@ -135,10 +135,11 @@ fn row(
         Err(error) => return Some(format!("{name}: {error}")),
     };
     println!(
-        "| {name} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
         percent(outcome.false_runs),
         percent(outcome.all_covered),
         percent(outcome.covered),
+        percent(outcome.rates_covered),
         percent(outcome.all_shown),
         percent(outcome.shown),
         percent(outcome.nearest_shown),

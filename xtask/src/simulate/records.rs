@@ -16,7 +16,7 @@ use super::{most_wrong, percent};
 
 /// Share of windows that are made void.
 const VOID: f64 = 0.05;
-/// Intervals of single pairs must hold the truth at least so often.
+/// Intervals of single pairs, and of rates, must hold the truth at least so often.
 const LEAST_COVERED: f64 = 0.93;
 
 #[derive(Args)]
@@ -56,9 +56,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
     let found = Found::read(&options.runs).map_err(|error| vec![error])?;
     found.tell();
     println!(
-        "\n| resampled | restarts | false runs | all covered | pairs covered | pairs shown | runs with all shown | could show |"
+        "\n| resampled | restarts | false runs | all covered | pairs covered | rates covered | pairs shown | \
+         runs with all shown | could show |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut findings = Vec::new();
     for &rounds in &options.rounds {
         findings.extend(calibrate(&found, options, rounds).map_err(|error| vec![error])?);
@@ -173,7 +174,7 @@ fn calibrate(found: &Found, options: &Options, rounds: usize) -> Result<Vec<Stri
         let longer = judge(format!("equal tails, {tails} tables"), of(&found.tails, 1.0, 1), (tails, rates))?;
         findings.extend(unfounded("tails", rounds, &longer));
         false_runs = 1.0 - (1.0 - false_runs) * (1.0 - longer.false_runs);
-        println!("| rates and tails together | {rounds} | {} | | | | | |", percent(false_runs));
+        println!("| rates and tails together | {rounds} | {} | | | | | | |", percent(false_runs));
     }
     if false_runs > most_wrong(options.times) {
         findings.push(format!("{rounds} restarts: {} of runs call equals different", percent(false_runs)));
@@ -183,10 +184,11 @@ fn calibrate(found: &Found, options: &Options, rounds: usize) -> Result<Vec<Stri
 
 fn print(name: &str, rounds: usize, outcome: &SimulationOutcome) {
     println!(
-        "| {name} | {rounds} | {} | {} | {} | {} | {} | {} |",
+        "| {name} | {rounds} | {} | {} | {} | {} | {} | {} | {} |",
         percent(outcome.false_runs),
         percent(outcome.all_covered),
         percent(outcome.covered),
+        percent(outcome.rates_covered),
         percent(outcome.shown),
         percent(outcome.all_shown),
         percent(outcome.detectable),
@@ -194,8 +196,9 @@ fn print(name: &str, rounds: usize, outcome: &SimulationOutcome) {
 }
 
 fn unfounded(what: &str, rounds: usize, outcome: &SimulationOutcome) -> Option<String> {
-    let too_narrow = outcome.covered < LEAST_COVERED;
-    too_narrow.then(|| format!("{rounds} restarts, {what}: intervals cover {}", percent(outcome.covered)))
+    let told = [("pairs", outcome.covered), (what, outcome.rates_covered)];
+    let (of, covered) = told.into_iter().find(|(_, covered)| *covered < LEAST_COVERED)?;
+    Some(format!("{rounds} restarts, {what}: intervals of {of} cover {}", percent(covered)))
 }
 
 #[cfg(test)]

@@ -34,6 +34,11 @@ pub trait Truth {
     /// The logarithm of a contender's true rate.
     fn log_rate(&self, contender: usize) -> f64;
 
+    /// Whether that is the rate of a typical round as well, and not only a part of ratios, from which what the machine does cancels.
+    fn has_rates(&self) -> bool {
+        true
+    }
+
     /// The true ratio of two contenders' rates.
     fn ratio(&self, first: usize, second: usize) -> f64 {
         (self.log_rate(first) - self.log_rate(second)).exp()

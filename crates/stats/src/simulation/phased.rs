@@ -90,6 +90,11 @@ impl Truth for Phased {
         self.contenders[contender].log_rate
     }
 
+    /// How much of a round is slow is in every rate.
+    fn has_rates(&self) -> bool {
+        false
+    }
+
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
         self.observe(rng).into_iter().map(|gauged| gauged.windows).collect()
     }

@@ -8,7 +8,7 @@ use crate::gauge::{Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
-use crate::table::Table;
+use crate::table::{Table, mean_variance_of_rounds};
 
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
@@ -40,6 +40,8 @@ pub struct SimulationOutcome {
     pub all_covered: f64,
     /// Pairs whose own interval, as if it were the only one, held the true ratio.
     pub covered: f64,
+    /// Contenders whose rate's interval held the true rate; not a number where the world has no true rates.
+    pub rates_covered: f64,
     /// Runs in which every true difference was shown; not a number where nobody differs.
     pub all_shown: f64,
     /// True differences that were shown; not a number where nobody differs.
@@ -101,12 +103,18 @@ impl<T: Truth> Trials<T> {
         let groups: Vec<_> = tables.iter().map(Table::spreads).collect();
         // Where so many windows are void that no pair has two rounds, nothing is lent and nothing shown.
         let prior = Prior::fit(&groups).unwrap_or(Prior::none());
+        let of_rounds = mean_variance_of_rounds(&tables);
         let (mut judged, nearest) = (Judged::default(), self.nearest());
         for table in &tables {
             let everybody: Vec<usize> = (0..table.contenders()).collect();
             let confidence = each_of(self.tables + self.beside, CONFIDENCE);
             let comparison = table.compare(&everybody, &prior, self.looks, confidence, self.margin)?;
             judged.detectable.extend(comparison.detectable(self.margin));
+            for contender in everybody.into_iter().filter(|_| self.world.has_rates()) {
+                let Some(rate) = table.rate(contender, (&prior, of_rounds), CONFIDENCE)? else { continue };
+                judged.rates += 1;
+                judged.rates_covered += u32::from(rate.contains(self.world.log_rate(contender).exp()));
+            }
             for pair in &comparison.pairs {
                 let truth = self.world.ratio(pair.first, pair.second);
                 let distinct = pair.settled == Settled::Distinct;
@@ -161,6 +169,8 @@ pub(super) struct Judged {
     shown: u32,
     intervals: u32,
     covered: u32,
+    rates: u32,
+    rates_covered: u32,
     detectable: Vec<f64>,
 }
 
@@ -179,6 +189,8 @@ pub(super) struct Counts {
     shown: u32,
     intervals: u32,
     covered: u32,
+    rates: u32,
+    rates_covered: u32,
     rounds: usize,
     detectable: Vec<f64>,
 }
@@ -197,6 +209,8 @@ impl Counts {
         self.nearest_shown += run.nearest_shown;
         self.intervals += run.intervals;
         self.covered += run.covered;
+        self.rates += run.rates;
+        self.rates_covered += run.rates_covered;
         self.rounds += rounds;
         self.detectable.extend(&run.detectable);
     }
@@ -211,6 +225,7 @@ impl Counts {
             false_runs: of_runs(self.false_runs),
             all_covered: of_runs(self.all_covered),
             covered: share(self.covered, self.intervals),
+            rates_covered: f64::from(self.rates_covered) / f64::from(self.rates),
             all_shown: of_differing(of_runs(self.all_shown)),
             shown: of_differing(share(self.shown, self.real)),
             nearest_shown: of_differing(share(self.nearest_shown, self.nearest)),

@@ -18,6 +18,8 @@ pub(super) struct Effects {
     pub(super) of_contenders: Vec<Option<f64>>,
     /// The mean effect of a round.
     pub(super) round: f64,
+    /// By block, what it does to everybody; `None` for one without a life.
+    pub(super) of_blocks: Vec<Option<f64>>,
     inverse: Vec<Vec<f64>>,
     weights: Vec<Vec<f64>>,
     round_weights: Vec<f64>,
@@ -36,6 +38,7 @@ pub(super) fn effects(lives: &Lives, spreads: &Spreads) -> Effects {
     let mut effects = Effects {
         of_contenders: Vec::new(),
         round: 0.0,
+        of_blocks: Vec::new(),
         inverse: inverse(normal_matrix(&weights, &round_weights)),
         weights,
         round_weights,
@@ -52,16 +55,18 @@ impl Effects {
             lives[i].get(r).and_then(Option::as_ref).map_or(0.0, |life| life.level - centre)
         };
         let rounds = self.round_weights.len();
-        let weighted_mean = |r: usize| {
-            let sum: f64 = self.weights.iter().enumerate().map(|(i, of)| of[r] * level(i, r)).sum();
+        let weighted_mean = |r: usize, of: &dyn Fn(usize) -> f64| {
+            let sum: f64 = self.weights.iter().enumerate().map(|(i, weights)| weights[r] * of(i)).sum();
             if self.round_weights[r] > 0.0 { sum / self.round_weights[r] } else { 0.0 }
         };
-        let means: Vec<f64> = (0..rounds).map(weighted_mean).collect();
+        let means: Vec<f64> = (0..rounds).map(|r| weighted_mean(r, &|i| level(i, r))).collect();
         let right: Vec<f64> = (0..lives.len())
             .map(|i| (0..rounds).map(|r| self.weights[i][r] * (level(i, r) - means[r])).sum())
             .collect();
         let effect = |i: usize| self.inverse[i].iter().zip(&right).map(|(c, q)| c * q).sum::<f64>();
         let of: Vec<f64> = (0..lives.len()).map(effect).collect();
+        let of_block = |r: usize| weighted_mean(r, &|i| level(i, r) - of[i]);
+        self.of_blocks = (0..rounds).map(|r| (self.round_weights[r] > 0.0).then(|| of_block(r))).collect();
         // What is left of the lives is the rounds'.
         let (mut rest, mut lived) = (0.0, 0.0);
         for (i, lives) in lives.iter().enumerate() {
@@ -73,6 +78,12 @@ impl Effects {
         self.round = rest / f64::max(lived, 1.0);
         let has_lived = |i: usize| lives[i].iter().any(Option::is_some);
         self.of_contenders = of.into_iter().enumerate().map(|(i, of)| has_lived(i).then_some(of)).collect();
+    }
+
+    /// The part of a block's effect that one of its contenders tells, 0 to 1.
+    pub(super) fn share(&self, contender: usize, block: usize) -> f64 {
+        let all = self.round_weights[block];
+        if all > 0.0 { self.weights[contender][block] / all } else { 0.0 }
     }
 
     /// The variance of the difference of two effects: what the two contenders' own lives add, for a pair that varies by

@@ -26,7 +26,10 @@ mod spreads;
 pub use compare::{Comparison, Pair, Standing};
 pub use components::{Components, POWER, detectable, detectable_by};
 
+use std::collections::BTreeSet;
+
 use crate::error::{at_least, finite};
+use crate::interval::Sample;
 use crate::moderation::{Group, Moderated, Prior, Spread};
 use crate::{Interval, StatsError, student};
 use effects::Effects;
@@ -167,34 +170,65 @@ impl Table {
         Ok(around(difference, reach, confidence))
     }
 
-    /// How much each contender's lives vary by themselves, from which [`Prior::fit`] learns for [`Table::rate`]: rounds are not
-    /// taken out, because they are part of how sure a rate is that is told by itself.
-    pub fn levels(&self) -> Group {
-        let spreads = self.lives.iter().map(|lives| spreads::own_spread(lives)).collect();
-        // What a round does to all contenders, it does once.
-        Group { spreads, independent: self.rounds().saturating_sub(1) as f64 }
+    /// How much the effects of rounds on all contenders vary, as a variance of logarithms; `None` where there are fewer than two rounds.
+    fn variance_of_rounds(&self) -> Option<f64> {
+        let effects: Vec<f64> = self.effects.of_blocks.iter().copied().flatten().collect();
+        let sample = Sample::of("rounds of a table", &effects).ok().filter(|_| self.rounds() > 1)?;
+        Some(sample.variance())
     }
 
-    /// The rate of one contender with the interval that holds for other rounds on this machine; `prior` was fitted to
-    /// [`Table::levels`]. The estimate is that of [`Table::effect`], so rates stand in the order of the table. `None` where no
-    /// interval can be told.
+    /// The rate of one contender with the interval that holds for other rounds on this machine; `prior` is that of the pairs, and
+    /// `of_rounds` the variance by which rounds vary for everybody. The estimate is that of [`Table::effect`], so rates stand in the order
+    /// of the table. `None` where no interval can be told.
     ///
     /// # Errors
     /// When `confidence` is not strictly between 0 and 1.
     pub fn rate(
         &self,
         contender: usize,
-        prior: &Prior,
+        (prior, of_rounds): (&Prior, f64),
         confidence: f64,
     ) -> Result<Option<Interval>, StatsError> {
-        let moderated =
-            self.lives.get(contender).and_then(|lives| prior.moderate(&spreads::own_spread(lives)));
-        let (Some(effect), Some(moderated)) = (self.effect(contender), moderated) else { return Ok(None) };
-        let of_lives = moderated.variance / self.lived(contender) as f64;
-        let all = of_lives + self.unseen(contender);
-        let degrees_of_freedom = with_known(moderated.degrees_of_freedom, of_lives, all);
+        let doubt = self.doubt(contender, prior, of_rounds);
+        let (Some(effect), Some(of_lives)) = (self.effect(contender), doubt) else { return Ok(None) };
+        let all = of_lives.variance + self.unseen(contender);
+        let degrees_of_freedom = with_known(of_lives.degrees_of_freedom, of_lives.variance, all);
         let reach = student::critical_value_of(confidence, degrees_of_freedom)? * all.sqrt();
         Ok(around(effect, reach, confidence))
+    }
+
+    /// The variance of [`Table::effect`]: what rounds do to all contenders, which only as many numbers tell as there are rounds, and what a
+    /// contender's own lives add, of which those of all others tell (Satterthwaite, *Biometrics* 2, 1946). By the weights of the fit the
+    /// two are not correlated. `None` for one that was not measured in two rounds.
+    fn doubt(&self, contender: usize, prior: &Prior, of_rounds: f64) -> Option<Moderated> {
+        let lives = self.lives.get(contender)?;
+        let blocks: Vec<usize> = (0..lives.len()).filter(|&block| lives[block].is_some()).collect();
+        let rounds = blocks.iter().map(|&block| self.round_of[block]).collect::<BTreeSet<_>>().len();
+        let n = blocks.len() as f64;
+        let told_by_others = |block: &usize| 1.0 - self.effects.share(contender, *block);
+        let share = blocks.iter().map(told_by_others).sum::<f64>() / n;
+        let own = self.own(contender, prior);
+        let own = own.map_or((0.0, 1.0), |own| (share * own.variance / n, own.degrees_of_freedom));
+        let common = (of_rounds / n, rounds as f64 - 1.0);
+        let variance = common.0 + own.0;
+        let squares = common.0.powi(2) / common.1 + own.0.powi(2) / own.1;
+        let degrees_of_freedom = if squares > 0.0 { variance.powi(2) / squares } else { common.1 };
+        (rounds > 1).then_some(Moderated { variance, degrees_of_freedom })
+    }
+
+    /// How much the lives of a contender vary around what a block does to all: moderated as the spread of a pair of two that vary like it.
+    /// `None` for one without a pair.
+    fn own(&self, contender: usize, prior: &Prior) -> Option<Moderated> {
+        let spread = spreads::own_spread(&self.lives[contender]);
+        let of_pair = Spread {
+            variance: 2.0 * self.spreads.contenders[contender],
+            within: 2.0 * spread.within,
+            ..spread
+        };
+        let is_compared = (0..self.contenders())
+            .any(|other| self.spread(contender, other).is_some_and(|spread| spread.degrees_of_freedom > 0.0));
+        let moderated = prior.moderate(&of_pair).filter(|_| is_compared)?;
+        Some(Moderated { variance: moderated.variance / 2.0, ..moderated })
     }
 
     /// By how much the lives of each contender vary, and why; `None` for one that was not measured in two rounds.
@@ -233,6 +267,13 @@ impl Table {
         let place = pairs_of(self.contenders()).position(|pair| pair == wanted)?;
         self.spreads.pairs.get(place).copied()
     }
+}
+
+/// How much the effects of rounds on all contenders vary, as the mean variance of logarithms over the tables of a run: what [`Table::rate`]
+/// wants. 0 where no table has two rounds.
+pub fn mean_variance_of_rounds<'t>(tables: impl IntoIterator<Item = &'t Table>) -> f64 {
+    let all: Vec<f64> = tables.into_iter().filter_map(Table::variance_of_rounds).collect();
+    all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
 /// Degrees of freedom of a variance of which a part was estimated with so many, and the rest is known (Satterthwaite, *Biometrics* 2,

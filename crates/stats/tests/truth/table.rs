@@ -8,7 +8,7 @@ use assay_stats::simulation::{
     Shape, Simulated, SimulationOutcome, Trials, Truth as _, World, alike, ladder, uneven,
 };
 use assay_stats::simultaneous::{Boundary, Looks, each_of};
-use assay_stats::table::{Comparison, Table, Windows};
+use assay_stats::table::{Comparison, Table, Windows, mean_variance_of_rounds};
 use assay_stats::tiers::LEAST_MARGIN;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng as _;
@@ -257,9 +257,10 @@ fn rates_stand_in_the_order_of_the_table_and_cover_what_rounds_do() {
     let (mut held, mut told) = (0, 0);
     for seed in 0..200 {
         let table = Table::fit(&world.measure(&mut rng(seed))).unwrap();
-        let prior = Prior::fit(&[table.levels()]).unwrap();
+        let prior = Prior::fit(&[table.spreads()]).unwrap();
         for contender in 0..5 {
-            let rate = table.rate(contender, &prior, 0.95).unwrap().unwrap();
+            let of_rounds = mean_variance_of_rounds([&table]);
+            let rate = table.rate(contender, (&prior, of_rounds), 0.95).unwrap().unwrap();
             assert!((rate.estimate.ln() - table.effect(contender).unwrap()).abs() < 1e-9);
             told += 1;
             held += u32::from(rate.contains(1.0));
