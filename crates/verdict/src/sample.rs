@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::CONFIDENCE;
 use super::window::{Block, Evidence, ServerRun, Times, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
@@ -9,6 +10,7 @@ use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_model::setting::Setting;
+use assay_stats::interval::geometric_mean_interval;
 use assay_stats::lag::Bounds;
 use assay_stats::robust::geometric_mean;
 
@@ -205,18 +207,30 @@ impl<'r> Sample<'r> {
         })
     }
 
-    /// Throughput of the last third of the windows over that of the first third, over all rounds; none where a third is so
-    /// short beside a response that it shows the wave in which a closed loop's answers come.
+    /// Throughput of the last third of a window over that of the first, where the windows of several rounds show that they differ, or there
+    /// is one only. None where a third is so short beside a response that it shows the wave in which a closed loop's answers come, nor for
+    /// windows that are made of turns: of these a third is few moments of a machine whose speed changes, and [`super::ageing`] compares them
+    /// with the turns of others.
     pub(crate) fn drift(&self) -> Option<f64> {
-        let (mut first, mut last) = (0, 0);
-        for window in self.measured().filter(|window| has_long_thirds(window)) {
-            let whole = window.load.series.whole();
-            let third = whole.len() / 3;
-            first += whole[..third].iter().sum::<u64>();
-            last += whole[whole.len() - third..].iter().sum::<u64>();
+        let in_one_piece = self.measured().filter(|window| window.turns.is_empty());
+        match in_one_piece.filter(|window| has_long_thirds(window)).filter_map(drift_of).collect::<Vec<_>>()[..]
+        {
+            [] => None,
+            [only] => Some(only),
+            ref several => {
+                let drift = geometric_mean_interval(several, CONFIDENCE).ok()?;
+                (!drift.contains(1.0)).then_some(drift.estimate)
+            }
         }
-        (first > 0).then(|| last as f64 / first as f64)
     }
+}
+
+fn drift_of(window: &Measurement) -> Option<f64> {
+    let whole = window.load.series.whole();
+    let third = whole.len() / 3;
+    let (first, last) = (&whole[..third], &whole[whole.len() - third..]);
+    let answered = |part: &[u64]| part.iter().sum::<u64>() as f64;
+    (answered(first) > 0.0 && answered(last) > 0.0).then(|| answered(last) / answered(first))
 }
 
 /// Whether a third of a window is many times as long as a response on average.

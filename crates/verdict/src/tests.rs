@@ -3,7 +3,7 @@
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::load::{ErrorClass, ErrorSample};
-use assay_model::record::{NotRun, Record, Stage, State};
+use assay_model::record::{NotRun, Record, Stage, State, Turn};
 use assay_model::rule::Rule;
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Standing, Verdict};
 use chacha20::ChaCha8Rng;
@@ -320,6 +320,28 @@ fn trust_objects_where_something_is_wrong_and_nowhere_else() {
     spoil(&mut spoilt, "a", |window| window.load.connections = 64);
     let verdict = judged(&spoilt);
     assert!(of(&verdict, "a").checks.iter().all(|check| check.rule != Rule::Drift));
+}
+
+#[test]
+fn what_windows_do_by_chance_is_no_drift() {
+    let of_thirds = |thirds: [[u64; 2]; 4], turned: bool| {
+        let mut drifting = record(&[("a", &noisy(1000.0, 5, 4))]);
+        let mut windows = thirds.iter();
+        spoil(&mut drifting, "a", |window| {
+            let [first, last] = windows.next().expect("four rounds");
+            window.load.series.ok = vec![*first, *first, 10, 10, *last, *last, 1];
+            window.load.connections = 8;
+            window.turns = vec![Turn::default(); usize::from(turned) * 2];
+        });
+        of(&judged(&drifting), "a").checks.iter().any(|check| check.rule == Rule::Drift)
+    };
+    let risen = [[10, 12], [10, 13], [10, 12], [11, 13]];
+    assert!(of_thirds(risen, false), "each window rose by a fifth");
+    assert!(!of_thirds([[10, 15], [14, 10], [10, 9], [10, 14]], false), "by 9 % in all, and by chance");
+    assert!(
+        !of_thirds(risen, true),
+        "turns are compared with those of others, in which the machine did the same"
+    );
 }
 
 #[test]

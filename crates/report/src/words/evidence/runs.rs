@@ -25,7 +25,7 @@ pub(super) fn rounds(check: &Check, Rounds { complete, replicated }: &Rounds) ->
         CheckOutcome::Pass => {
             let several = match replicated.as_slice() {
                 [] => String::new(),
-                names => format!(", in some several of {}, whose restarts varied much", all_of(names)),
+                names => format!(", and several at once of {}, whose restarts varied much", all_of(names)),
             };
             format!("{complete} complete rounds, each with fresh processes of all that assay starts{several}")
         }

@@ -207,8 +207,8 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     let replicated = vec!["node".to_owned(), "fastify".to_owned()];
     assert_eq!(
         told(Rule::Rounds, CheckOutcome::Pass, Evidence::Rounds(Rounds { complete: 4, replicated })),
-        "4 complete rounds, each with fresh processes of all that assay starts, in some several of node and fastify, whose \
-         restarts varied much"
+        "4 complete rounds, each with fresh processes of all that assay starts, and several at once of node and fastify, \
+         whose restarts varied much"
     );
     let of = |restart_cv, is_compared| Evidence::NoiseFloor {
         restart_cv,
