@@ -17,6 +17,7 @@ mod looking;
 mod memory;
 mod names;
 mod naming;
+mod program;
 mod ring;
 mod runtimes;
 mod sampling;

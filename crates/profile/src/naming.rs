@@ -1,6 +1,7 @@
-//! From addresses to functions: by the kernel's table of symbols, the symbols of programs and libraries, and the perf maps that
-//! runtimes write of what they compile.
+//! From addresses to functions: by the kernel's table of symbols; the symbols of programs and libraries; the table of functions that a Go
+//! program has without symbols too; and the perf maps that runtimes write of what they compile.
 
+mod go_table;
 mod perf_map;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,7 +35,8 @@ pub(crate) fn name(
     let mut refused = Vec::new();
     refused.extend(kernel(&symbolizer, &gathered.kernel_addresses(), &mut functions).err());
     for pid in processes {
-        refused.extend(process(&symbolizer, *pid, &gathered.user_addresses(*pid), &mut functions).err());
+        let addresses = gathered.user_addresses(*pid);
+        refused.extend(process(&symbolizer, *pid, &addresses, &mut functions).err());
     }
     let pids: BTreeSet<u32> = gathered.stacks.keys().map(|stack| stack.pid).collect();
     let owners: HashMap<u32, Owner> =
@@ -131,19 +133,35 @@ fn process(
         maps.ok_or_else(|| refused("a process ended before its functions could be named".to_owned()))?;
     let frames: BTreeMap<u64, Frame> =
         addresses.iter().map(|address| (*address, frame(&maps, *address))).collect();
-    let of = |kind| frames.iter().filter(move |(_, frame)| frame.kind == kind).map(|(address, _)| *address);
-    let native: Vec<u64> = of(FrameKind::Native).collect();
-    let named = [
-        symbols_of(symbolizer, pid, &native)
-            .map_err(|why| format!("the functions of a process cannot be named: {why}")),
-        perf_map::names(pid, &of(FrameKind::Jit).collect()),
-    ];
+    let (mut names, whys) = names(symbolizer, pid, &frames);
     for (address, frame) in frames {
-        let symbol = named.iter().flatten().find_map(|names| names.get(&address).cloned());
-        functions.insert((pid, address), Frame { symbol, ..frame });
+        functions.insert((pid, address), Frame { symbol: names.remove(&address), ..frame });
     }
-    let whys: Vec<String> = named.into_iter().filter_map(Result::err).collect();
     if whys.is_empty() { Ok(()) } else { Err(refused(whys.join("; "))) }
+}
+
+/// The names of functions, each by the first that knows it, and why some have none.
+fn names(
+    symbolizer: &Symbolizer,
+    pid: u32,
+    frames: &BTreeMap<u64, Frame>,
+) -> (HashMap<u64, String>, Vec<String>) {
+    let (mut names, mut whys) = (HashMap::new(), Vec::new());
+    let nameless = |kind, names: &HashMap<u64, String>| -> BTreeSet<u64> {
+        let of_kind = frames.iter().filter(|(_, frame)| frame.kind == kind);
+        of_kind.map(|(address, _)| *address).filter(|address| !names.contains_key(address)).collect()
+    };
+    let native: Vec<u64> = nameless(FrameKind::Native, &names).into_iter().collect();
+    match symbols_of(symbolizer, pid, &native) {
+        Ok(found) => names.extend(found),
+        Err(why) => whys.push(format!("the functions of a process cannot be named: {why}")),
+    }
+    names.extend(go_table::names(pid, &nameless(FrameKind::Native, &names)));
+    match perf_map::names(pid, &nameless(FrameKind::Jit, &names)) {
+        Ok(found) => names.extend(found),
+        Err(why) => whys.push(why),
+    }
+    (names, whys)
 }
 
 /// Names by the files that are mapped, wherever they are now, or by their paths where only root may do that. Perf maps, which are in no

@@ -4,14 +4,13 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::FileExt;
 
 use assay_model::profile::{Frame, Waiter};
-use procfs::process::Process;
 
 use super::{Runtime, Waiting, closed};
 use crate::memory::{Memory, words_of};
 use crate::naming::Names;
+use crate::program;
 use crate::variables::Variables;
 
 /// Trees of the table (`semTabSize`); a semaphore is in the one that its address over eight says.
@@ -37,9 +36,6 @@ const DEEPEST: usize = 24;
 const MANY: u64 = 16;
 /// How much of a file is read to see whether it is Go's: its notes are at the beginning (cmd/internal/buildid).
 const BEGIN: u64 = 1 << 16;
-/// Where a program stands in its file that is begun (`e_entry` in elf(5)), and what tells that of the process (getauxval(3)).
-const ENTRY: u64 = 24;
-const AT_ENTRY: u64 = 9;
 
 /// Words of a `sudog` (runtime/runtime2.go), by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,17 +77,16 @@ pub(super) struct Go {
 impl Go {
     /// The runtime of a process, or why it cannot be looked into; `None` of a program that is not Go's.
     pub(super) fn of(pid: u32) -> Option<Result<Self, String>> {
-        let program = format!("/proc/{pid}/exe");
-        let file = File::open(&program).ok()?;
+        let file = program::open(pid).ok()?;
         let mut begin = Vec::new();
         (&file).take(BEGIN).read_to_end(&mut begin).ok()?;
-        has_note(&begin).then(|| Self::open(pid, &program, &file))
+        has_note(&begin).then(|| Self::open(pid, &file))
     }
 
-    fn open(pid: u32, program: &str, file: &File) -> Result<Self, String> {
+    fn open(pid: u32, file: &File) -> Result<Self, String> {
         let memory = Memory::of(pid).map_err(|error| closed("Go's runtime", &error))?;
         let ended = || "a Go program ended before its runtime was found".to_owned();
-        let variables = Variables::of(program, bias(pid, file).ok_or_else(ended)?);
+        let variables = Variables::of(program::path(pid), program::bias(pid, file).ok_or_else(ended)?);
         let (Some((table, size)), Some(version)) =
             (variables.find("runtime.semtable"), variables.address("runtime.buildVersion"))
         else {
@@ -205,14 +200,6 @@ fn way(memory: &Memory, goroutine: u64) -> Option<Vec<u64>> {
         frame = place(*outer).filter(|outer| *outer > at);
     }
     Some(way)
-}
-
-/// What lies between addresses in the file of a program and in its process.
-fn bias(pid: u32, file: &File) -> Option<u64> {
-    let mut entry = [0; 8];
-    file.read_exact_at(&mut entry, ENTRY).ok()?;
-    let entered = *Process::new(pid.cast_signed()).ok()?.auxv().ok()?.get(&AT_ENTRY)?;
-    Some(entered.wrapping_sub(u64::from_ne_bytes(entry)))
 }
 
 /// What a string variable of Go holds, up to 64 bytes of it.

@@ -1,6 +1,7 @@
 //! Real programs, looked at while they work.
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
 
+mod named;
 mod runtimes;
 
 use std::fs::File;

@@ -18,10 +18,10 @@ const JAVA: &str = include_str!("Shop.java");
 /// What HotSpot's class of a lock is called in the library of that language.
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 
-/// A Go program in a folder; `None`, and a word, where that cannot be.
-fn go(folder: &tempfile::TempDir, flags: &[&str]) -> Option<PathBuf> {
-    let (text, program) = (folder.path().join("shop.go"), folder.path().join("shop"));
-    std::fs::write(&text, GO).expect("written");
+/// A Go program of one file, built in a folder; `None`, and a word, where that cannot be.
+pub(super) fn go(folder: &tempfile::TempDir, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let (text, program) = (folder.path().join("program.go"), folder.path().join("program"));
+    std::fs::write(&text, source).expect("written");
     let mut build = Command::new("go");
     // Of the toolchain that is here, and no other.
     build.env("GOTOOLCHAIN", "local").env("GOFLAGS", "-buildvcs=false").current_dir(folder.path());
@@ -81,7 +81,7 @@ fn at_a_time(of: &Awaited, always: &Awaited) -> f64 {
 #[test]
 fn goroutines_that_wait_for_a_lock_are_seen_with_the_function_that_takes_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(program) = go(&folder, &[]) else { return };
+    let Some(program) = go(&folder, GO, &[]) else { return };
     let program = Program::start(&mut Command::new(program));
     let enough = |all: &[Awaited]| {
         let waiters = |of: &str| by(all, of).iter().map(|awaited| awaited.waiters).max().unwrap_or(0);
@@ -107,13 +107,13 @@ fn goroutines_that_wait_for_a_lock_are_seen_with_the_function_that_takes_it() {
 #[test]
 fn a_go_program_at_another_address_is_seen_and_one_without_symbols_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(elsewhere) = go(&folder, &["-buildmode=pie"]) else { return };
+    let Some(elsewhere) = go(&folder, GO, &["-buildmode=pie"]) else { return };
     let program = Program::start(&mut Command::new(elsewhere));
     if awaited(&program, |all| by(all, "main.reserve").len() == 1).is_none() {
         return;
     }
     drop(program);
-    let stripped = go(&folder, &["-ldflags=-s -w"]).expect("built before");
+    let stripped = go(&folder, GO, &["-ldflags=-s -w"]).expect("built before");
     let program = Program::start(&mut Command::new(stripped));
     let sampling = Sampling::start(program.on_all_cpus());
     let (sampled, refused) = sampling.finish(1);

@@ -1,0 +1,35 @@
+//! Functions that have a name although no symbol of a file names them: those of a Go program without symbols.
+
+use std::process::Command;
+
+use assay_model::profile::{FrameKind, Sampled};
+
+use super::runtimes::go;
+use super::{Program, sampled, samples_in};
+
+/// A loop in a function of its own.
+const GO: &str = include_str!("busy.go");
+/// Fewest samples in it, and its name in any language.
+const ENOUGH: u64 = 20;
+const OWN: &str = "ofMyOwn";
+
+/// Whether all functions of that name are code of one kind.
+fn is_of(sampled: &Sampled, kind: FrameKind) -> bool {
+    let of_name = |symbol: &String| symbol.contains(OWN);
+    let mut named = sampled.frames.iter().filter(|frame| frame.symbol.as_ref().is_some_and(of_name));
+    named.all(|frame| frame.kind == kind)
+}
+
+#[test]
+fn functions_of_a_go_program_without_symbols_have_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Linked for one address, or for any: then the loader moves what the table is about.
+    for flags in [&["-ldflags=-s -w"][..], &["-ldflags=-s -w", "-buildmode=pie"]] {
+        let Some(program) = go(&folder, GO, flags) else { return };
+        let program = Program::start(&mut Command::new(program));
+        let is_busy = |sampled: &Sampled| samples_in(sampled, OWN) >= ENOUGH;
+        let Some((sampled, _)) = sampled(&program.on_all_cpus(), is_busy) else { return };
+        assert!(is_of(&sampled, FrameKind::Native), "{flags:?}: {:?}", sampled.frames);
+        assert!(sampled.named_share().is_some_and(|share| share > 0.9), "{:?}", sampled.named_share());
+    }
+}
