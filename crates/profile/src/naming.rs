@@ -1,5 +1,5 @@
 //! From addresses to functions: by the kernel's table of symbols; the symbols of programs and libraries; the table of functions that a Go
-//! program has without symbols too; and the perf maps that runtimes write of what they compile.
+//! program has without symbols too; and what runtimes tell of what they compile, in perf maps or in memory.
 
 mod go_table;
 mod perf_map;
@@ -23,12 +23,16 @@ const KERNEL_PROCESS: u32 = 2;
 /// Functions by process and address; the kernel is process 0.
 type Functions = HashMap<(u32, u64), Frame>;
 
+/// Names of what the runtime inside a process has compiled, by what it keeps of that itself.
+pub(crate) type Compiled = fn(u32, &BTreeSet<u64>) -> HashMap<u64, String>;
+
 /// Fills in stacks, frames and threads of what was gathered from `processes` and the kernel; returns what could not be named, and why.
 pub(crate) fn name(
     sampled: &mut Sampled,
     gathered: Gathered,
     threads: &BTreeMap<u32, String>,
     processes: &BTreeSet<u32>,
+    compiled: Compiled,
 ) -> Vec<Refused> {
     let symbolizer = symbolizer();
     let mut functions = Functions::new();
@@ -36,7 +40,7 @@ pub(crate) fn name(
     refused.extend(kernel(&symbolizer, &gathered.kernel_addresses(), &mut functions).err());
     for pid in processes {
         let addresses = gathered.user_addresses(*pid);
-        refused.extend(process(&symbolizer, *pid, &addresses, &mut functions).err());
+        refused.extend(process(&symbolizer, *pid, &addresses, compiled, &mut functions).err());
     }
     let pids: BTreeSet<u32> = gathered.stacks.keys().map(|stack| stack.pid).collect();
     let owners: HashMap<u32, Owner> =
@@ -66,8 +70,10 @@ impl Names {
     /// The functions at some addresses of a process, in their order; without names where it has ended.
     pub(crate) fn frames(&self, pid: u32, addresses: &[u64]) -> Vec<Frame> {
         let mut functions = Functions::new();
+        // Locks are recognised by functions of files, so these suffice.
+        let none: Compiled = |_, _| HashMap::new();
         // Why there are no names stands beside the samples, which have none either.
-        let _ = process(&self.0, pid, &addresses.iter().copied().collect(), &mut functions);
+        let _ = process(&self.0, pid, &addresses.iter().copied().collect(), none, &mut functions);
         addresses.iter().filter_map(|address| functions.get(&(pid, *address)).cloned()).collect()
     }
 }
@@ -120,6 +126,7 @@ fn process(
     symbolizer: &Symbolizer,
     pid: u32,
     addresses: &BTreeSet<u64>,
+    compiled: Compiled,
     functions: &mut Functions,
 ) -> Result<(), Refused> {
     if addresses.is_empty() {
@@ -133,7 +140,7 @@ fn process(
         maps.ok_or_else(|| refused("a process ended before its functions could be named".to_owned()))?;
     let frames: BTreeMap<u64, Frame> =
         addresses.iter().map(|address| (*address, frame(&maps, *address))).collect();
-    let (mut names, whys) = names(symbolizer, pid, &frames);
+    let (mut names, whys) = names(symbolizer, pid, &frames, compiled);
     for (address, frame) in frames {
         functions.insert((pid, address), Frame { symbol: names.remove(&address), ..frame });
     }
@@ -145,6 +152,7 @@ fn names(
     symbolizer: &Symbolizer,
     pid: u32,
     frames: &BTreeMap<u64, Frame>,
+    compiled: Compiled,
 ) -> (HashMap<u64, String>, Vec<String>) {
     let (mut names, mut whys) = (HashMap::new(), Vec::new());
     let nameless = |kind, names: &HashMap<u64, String>| -> BTreeSet<u64> {
@@ -161,6 +169,7 @@ fn names(
         Ok(found) => names.extend(found),
         Err(why) => whys.push(why),
     }
+    names.extend(compiled(pid, &nameless(FrameKind::Jit, &names)));
     (names, whys)
 }
 

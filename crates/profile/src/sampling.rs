@@ -17,6 +17,7 @@ use crate::gathered::{Gathered, RawStack};
 use crate::looking::Looking;
 use crate::naming;
 use crate::ring::{Place, Ring, bytes_of_a_thread};
+use crate::runtimes;
 use crate::target::{Target, name_of, threads};
 use crate::tcp;
 use crate::waits::Waits;
@@ -253,7 +254,7 @@ fn named(outcome: Outcome, target: &Target) -> (Sampled, Vec<Refused>) {
         }
     }
     processes.extend(target.processes());
-    refused.extend(naming::name(&mut sampled, gathered, &threads, &processes));
+    refused.extend(naming::name(&mut sampled, gathered, &threads, &processes, runtimes::compiled));
     (sampled, refused)
 }
 

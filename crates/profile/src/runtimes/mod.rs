@@ -4,7 +4,7 @@
 mod go;
 mod java;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use assay_model::profile::{Facet, Frame, Refused, Waiter};
@@ -68,6 +68,11 @@ fn runtime(pid: u32) -> Option<Result<Box<dyn Runtime>, String>> {
 
 fn boxed(runtime: impl Runtime + 'static) -> Box<dyn Runtime> {
     Box::new(runtime)
+}
+
+/// Names of the code at some addresses of a process that its runtime has compiled, as far as the runtime keeps them and it is known how.
+pub(crate) fn compiled(pid: u32, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
+    if addresses.is_empty() { HashMap::new() } else { java::compiled(pid, addresses) }
 }
 
 /// Says that what is waited for inside a runtime is not seen.

@@ -1,14 +1,16 @@
-//! Functions that have a name although no symbol of a file names them: those of a Go program without symbols.
+//! Functions that have a name although no symbol of a file names them: of a Go program without symbols, and what HotSpot compiled.
 
 use std::process::Command;
 
 use assay_model::profile::{FrameKind, Sampled};
+use assay_skip::skip;
 
 use super::runtimes::go;
 use super::{Program, sampled, samples_in};
 
 /// A loop in a function of its own.
 const GO: &str = include_str!("busy.go");
+const JAVA: &str = include_str!("Busy.java");
 /// Fewest samples in it, and its name in any language.
 const ENOUGH: u64 = 20;
 const OWN: &str = "ofMyOwn";
@@ -31,5 +33,22 @@ fn functions_of_a_go_program_without_symbols_have_their_names() {
         let Some((sampled, _)) = sampled(&program.on_all_cpus(), is_busy) else { return };
         assert!(is_of(&sampled, FrameKind::Native), "{flags:?}: {:?}", sampled.frames);
         assert!(sampled.named_share().is_some_and(|share| share > 0.9), "{:?}", sampled.named_share());
+    }
+}
+
+#[test]
+fn a_method_that_java_compiled_is_named_without_a_perf_map() {
+    if !Command::new("javac").arg("-version").output().is_ok_and(|told| told.status.success()) {
+        return skip("tools", "there is no javac");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("Busy.java");
+    std::fs::write(&source, JAVA).expect("written");
+    // The second one only interprets, so what runs is the interpreter.
+    for (flag, name) in [("-Xmixed", "Busy.ofMyOwn"), ("-Xint", "Interpreter")] {
+        let program = Program::start(Command::new("java").arg(flag).arg(&source));
+        let is_busy = |sampled: &Sampled| samples_in(sampled, name) >= ENOUGH;
+        let Some((sampled, _)) = sampled(&program.on_all_cpus(), is_busy) else { return };
+        assert!(is_of(&sampled, FrameKind::Jit), "{:?}", sampled.frames);
     }
 }

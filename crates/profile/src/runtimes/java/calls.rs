@@ -1,5 +1,6 @@
 //! The calls that led to where a thread of Java is parked: compiled code says how long its frames are, the interpreter keeps what it runs
-//! in its own (frame_x86.hpp and frame_aarch64.hpp, which agree in that).
+//! in its own (frame_x86.hpp and frame_aarch64.hpp, which agree in that). And what the code at an address is: a method, or a stub with a
+//! name of its own.
 
 use super::class_name;
 use super::structs::{Structs, name};
@@ -11,6 +12,9 @@ const MAX_HEAPS: u32 = 8;
 /// Most steps from the middle of a block of code to its beginning, each of up to 254 segments, and the mark of a free segment.
 const MAX_STEPS: usize = 1 << 10;
 const FREE: u8 = 0xff;
+/// What HotSpot calls the code of its interpreter, and that of methods.
+const INTERPRETER: &str = "Interpreter";
+const METHODS: [&str; 2] = ["nmethod", "native nmethod"];
 /// Most bytes of a frame.
 const MAX_FRAME: u64 = 1 << 16;
 /// Where the interpreter keeps the method and the stack pointer of its caller, in bytes before its frame pointer.
@@ -172,18 +176,32 @@ impl Calls {
 
     /// The code at an address; `None` where there is none, and of what begins the stack.
     fn code(&self, memory: &Memory, heaps: &[Heap], counter: u64) -> Option<Code> {
-        let heap = heaps.iter().find(|heap| (heap.low..heap.high).contains(&counter))?;
-        let block = heap.block(memory, counter)?.wrapping_add(self.header);
-        let kind = name(memory, memory.word(block.wrapping_add(self.name))?);
+        let (block, kind) = self.block(memory, heaps, counter)?;
         let frame = u64::from(memory.half(block.wrapping_add(self.frame))?) * WORD;
         let has_frame = (1..=MAX_FRAME).contains(&frame);
         match kind.as_str() {
-            "Interpreter" => Some(Code::Interpreter),
-            "nmethod" | "native nmethod" if has_frame => {
+            INTERPRETER => Some(Code::Interpreter),
+            kind if METHODS.contains(&kind) && has_frame => {
                 Some(Code::Compiled { frame, method: memory.word(block.wrapping_add(self.method))? })
             }
             _ => has_frame.then_some(Code::Other { frame }),
         }
+    }
+
+    /// The name of the code at an address: of the method that it is, else what HotSpot calls it.
+    pub(super) fn name(&self, memory: &Memory, heaps: &[Heap], address: u64) -> Option<String> {
+        let (block, kind) = self.block(memory, heaps, address)?;
+        if METHODS.contains(&kind.as_str()) {
+            return self.method(memory, memory.word(block.wrapping_add(self.method))?);
+        }
+        (!kind.is_empty()).then_some(kind)
+    }
+
+    /// The block of code that an address is in, behind what stands before it, and what HotSpot calls it.
+    fn block(&self, memory: &Memory, heaps: &[Heap], address: u64) -> Option<(u64, String)> {
+        let heap = heaps.iter().find(|heap| (heap.low..heap.high).contains(&address))?;
+        let block = heap.block(memory, address)?.wrapping_add(self.header);
+        Some((block, name(memory, memory.word(block.wrapping_add(self.name))?)))
     }
 
     /// The name of a method with that of its class; `None` of what is none.

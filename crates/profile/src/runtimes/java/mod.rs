@@ -4,7 +4,7 @@
 mod calls;
 mod structs;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_model::profile::{Frame, FrameKind, Waiter};
@@ -73,17 +73,34 @@ struct Pointers {
     compressed: Option<(u64, u32)>,
 }
 
+/// Names of the code at some addresses of a process: methods that HotSpot compiled, and what else of its own making it runs, such as its
+/// interpreter; none of a program that has no HotSpot, or one whose code is kept in a way that is not known.
+pub(super) fn compiled(pid: u32, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
+    let named = || {
+        let (variables, memory) = (variables(pid)?, Memory::of(pid).ok()?);
+        let calls = Calls::read(&Structs::read(&memory, &variables)?)?;
+        let heaps = calls.heaps(&memory);
+        let name = |address: &u64| Some((*address, calls.name(&memory, &heaps, *address)?));
+        Some(addresses.iter().filter_map(name).collect())
+    };
+    named().unwrap_or_default()
+}
+
+/// The variables of the library that is HotSpot; `None` of a process that has none.
+fn variables(pid: u32) -> Option<Variables> {
+    let maps = Process::new(pid.cast_signed()).ok()?.maps().ok()?;
+    let (begin, file) = maps.into_iter().find_map(|map| match map.pathname {
+        MMapPath::Path(path) if map.offset == 0 && path.ends_with(LIBRARY) => Some((map.address.0, path)),
+        _ => None,
+    })?;
+    // By the process's own root, which may be a container's.
+    Some(Variables::of(format!("/proc/{pid}/root{}", file.display()), begin))
+}
+
 impl Java {
     /// HotSpot in a process, or why it cannot be looked into; `None` of a program that has none.
     pub(super) fn of(pid: u32) -> Option<Result<Self, String>> {
-        let maps = Process::new(pid.cast_signed()).ok()?.maps().ok()?;
-        let (begin, file) = maps.into_iter().find_map(|map| match map.pathname {
-            MMapPath::Path(path) if map.offset == 0 && path.ends_with(LIBRARY) => Some((map.address.0, path)),
-            _ => None,
-        })?;
-        // By the process's own root, which may be a container's.
-        let file = format!("/proc/{pid}/root{}", file.display());
-        Some(Self::open(pid, &Variables::of(file, begin)))
+        Some(Self::open(pid, &variables(pid)?))
     }
 
     fn open(pid: u32, variables: &Variables) -> Result<Self, String> {
