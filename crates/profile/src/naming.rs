@@ -1,6 +1,7 @@
-//! From addresses to functions: by the kernel's table of symbols; the symbols of programs and libraries; the table of functions that a Go
-//! program has without symbols too; and what runtimes tell of what they compile, in perf maps or in memory.
+//! From addresses to functions: by the kernel's table of symbols; the symbols of programs and libraries, also where these lie apart; the
+//! table of functions that a Go program has without symbols too; and what runtimes tell of what they compile, in perf maps or in memory.
 
+mod debug_file;
 mod go_table;
 mod perf_map;
 
@@ -11,7 +12,7 @@ use assay_model::profile::{Facet, Frame, FrameKind, Owner, Refused, Sampled, Sta
 use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
-use procfs::process::{MMPermissions, MMapPath, MemoryMaps};
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use crate::gathered::{Gathered, RawStack};
 
@@ -140,7 +141,7 @@ fn process(
         maps.ok_or_else(|| refused("a process ended before its functions could be named".to_owned()))?;
     let frames: BTreeMap<u64, Frame> =
         addresses.iter().map(|address| (*address, frame(&maps, *address))).collect();
-    let (mut names, whys) = names(symbolizer, pid, &frames, compiled);
+    let (mut names, whys) = names(symbolizer, pid, &maps, &frames, compiled);
     for (address, frame) in frames {
         functions.insert((pid, address), Frame { symbol: names.remove(&address), ..frame });
     }
@@ -151,6 +152,7 @@ fn process(
 fn names(
     symbolizer: &Symbolizer,
     pid: u32,
+    maps: &MemoryMaps,
     frames: &BTreeMap<u64, Frame>,
     compiled: Compiled,
 ) -> (HashMap<u64, String>, Vec<String>) {
@@ -164,6 +166,7 @@ fn names(
         Ok(found) => names.extend(found),
         Err(why) => whys.push(format!("the functions of a process cannot be named: {why}")),
     }
+    names.extend(debug_file::names(symbolizer, pid, maps, &nameless(FrameKind::Native, &names)));
     names.extend(go_table::names(pid, &nameless(FrameKind::Native, &names)));
     match perf_map::names(pid, &nameless(FrameKind::Jit, &names)) {
         Ok(found) => names.extend(found),
@@ -202,7 +205,7 @@ fn shortened(name: &str) -> String {
 
 /// What is at an address, without its name: code of a file, or of a runtime's own making.
 fn frame(maps: &MemoryMaps, address: u64) -> Frame {
-    let map = maps.iter().find(|map| (map.address.0..map.address.1).contains(&address));
+    let map = map_of(maps, address);
     let module = map.and_then(|map| match &map.pathname {
         // Memory that has a name and no file: runtimes put what they compile there (memfd_create(2)).
         MMapPath::Path(path) if path.to_string_lossy().starts_with("/memfd:") => None,
@@ -221,6 +224,11 @@ fn frame(maps: &MemoryMaps, address: u64) -> Frame {
         None => FrameKind::Unknown,
     };
     Frame { symbol: None, module, kind }
+}
+
+/// What is mapped at an address.
+fn map_of(maps: &MemoryMaps, address: u64) -> Option<&MemoryMap> {
+    maps.iter().find(|map| (map.address.0..map.address.1).contains(&address))
 }
 
 /// Counts stacks by functions instead of addresses. Of an idle CPU only what interrupted it is work.
