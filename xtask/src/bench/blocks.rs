@@ -3,8 +3,9 @@
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::robust::median;
 
-use crate::measure::Testbed;
 use crate::measure::client::{self, Client, Finished, Load};
+use crate::measure::server::Server;
+use crate::measure::{Testbed, under_way};
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -22,12 +23,32 @@ pub(super) struct Sample {
 /// One figure of one subject in every round; absent where it could not be measured.
 pub(super) type Series = Vec<Option<f64>>;
 
-/// Measures every subject once per round, forwards and backwards in turn. Gives for each subject its results by round.
+/// Something that is measured beside others.
+pub(super) trait Titled {
+    /// The name that it has in tables.
+    fn title(&self) -> &str;
+}
+
+impl Titled for Client {
+    fn title(&self) -> &str {
+        (**self).title()
+    }
+}
+
+impl Titled for Box<dyn Server> {
+    fn title(&self) -> &str {
+        self.name()
+    }
+}
+
+/// Measures every subject once per round, forwards and backwards in turn, and says which; `words` tell the cell. Gives for each subject its
+/// results by round.
 ///
 /// # Errors
 /// The first error of `measure`, which ends everything.
-pub(super) fn measure_in_blocks<S, M>(
+pub(super) fn measure_in_blocks<S: Titled, M>(
     rounds: u32,
+    words: &[String],
     subjects: &[S],
     mut measure: impl FnMut(&S) -> Result<M, String>,
 ) -> Result<Vec<Vec<M>>, String> {
@@ -35,7 +56,9 @@ pub(super) fn measure_in_blocks<S, M>(
     for round in 0..rounds {
         for place in 0..subjects.len() {
             let index = if round % 2 == 0 { place } else { subjects.len() - 1 - place };
-            results[index].push(measure(&subjects[index])?);
+            let (subject, cell) = (&subjects[index], words.join(", "));
+            under_way(&format!("{cell}, round {} of {rounds}: {}", round + 1, subject.title()));
+            results[index].push(measure(subject)?);
         }
     }
     Ok(results)
@@ -88,10 +111,16 @@ pub(super) fn series(samples: &[Option<Sample>], figure: impl Fn(Sample) -> f64)
 mod tests {
     use super::*;
 
+    impl Titled for char {
+        fn title(&self) -> &str {
+            "a letter"
+        }
+    }
+
     #[test]
     fn every_round_measures_each_once_and_the_order_turns_round() {
         let mut order = Vec::new();
-        let results = measure_in_blocks(3, &['a', 'b'], |subject| {
+        let results = measure_in_blocks(3, &[], &['a', 'b'], |subject| {
             order.push(*subject);
             Ok(order.len())
         });

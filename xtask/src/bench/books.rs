@@ -13,8 +13,8 @@ use rand::RngExt as _;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::table;
-use crate::measure::Testbed;
 use crate::measure::process::Running;
+use crate::measure::{Testbed, under_way};
 
 /// What the stub does to answers, by rate.
 const FAULTS: &str = "wrong-byte=0.02,status-500=0.02,reset-in-body=0.02,never=0.002";
@@ -36,6 +36,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// The first load whose books are not the stub's.
 pub(super) fn compare(loads: u32, testbed: &Testbed) -> Result<(), String> {
     let mut all = [0; 6];
+    under_way(&format!("{loads} loads"));
     for number in 0..loads {
         let (counts, books, stops) = one(number, testbed)?;
         differs(&counts, &books).map_or(Ok(()), |what| Err(format!("load {number}: {what}")))?;

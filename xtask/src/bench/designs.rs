@@ -8,15 +8,17 @@ use assay_model::check::CheckOutcome;
 use assay_model::verdict::{Interval, Verdict};
 use clap::Args;
 
-use super::{command_line, table};
-use crate::measure::Testbed;
+use super::{Program, command_line, table};
 use crate::measure::process::Running;
+use crate::measure::{Testbed, under_way};
 
 /// How much longer than its budget a run may take: asking, starting, the last round.
 const MARGIN: Duration = Duration::from_secs(180);
 
 #[derive(Args)]
 pub(crate) struct Options {
+    #[command(flatten)]
+    program: Program,
     /// Contenders, which must be installed
     #[arg(long, value_name = "SEL,…", value_delimiter = ',', default_value = "nginx,node")]
     contenders: Vec<String>,
@@ -43,7 +45,7 @@ const DESIGNS: [Design; 2] = [
 ];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.program.testbed(root)?;
     println!("`{}`; {}.\n", command_line(), testbed.statement);
     let [in_turns, one_at_a_time] = &DESIGNS;
     let turns = measure(root, in_turns, options, &testbed)?;
@@ -63,6 +65,7 @@ type Ratios = Vec<([String; 2], Interval)>;
 /// # Errors
 /// When the run fails, or a person asks to end.
 fn measure(root: &Path, design: &Design, options: &Options, testbed: &Testbed) -> Result<Ratios, String> {
+    under_way(design.title);
     let number = |number: u32| number.to_string();
     let told = testbed.scratch().join(format!("{}.json", design.title));
     let mut assay = Command::new(&testbed.assay);

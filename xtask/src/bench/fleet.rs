@@ -23,7 +23,7 @@ use crate::measure::cable::{CABLE, create_cable, ip};
 use crate::measure::client::{Client, Engine, Load, LoadGenerator, Own};
 use crate::measure::process::Running;
 use crate::measure::server::{self, AssayServer};
-use crate::measure::{Testbed, workload};
+use crate::measure::{Testbed, under_way, workload};
 
 /// From the start of a server to its first accepted connection.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -51,9 +51,6 @@ pub(crate) struct Options {
     /// Starts on clocks that differ, and loads whose books are compared
     #[arg(long, value_name = "N", default_value_t = 100)]
     starts: u32,
-    /// The program to measure, in place of one that is built for release
-    #[arg(long, value_name = "FILE")]
-    assay: Option<std::path::PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -79,6 +76,10 @@ static TWO: Several = Several(2);
 impl LoadGenerator for Several {
     fn name(&self) -> GeneratorName {
         GeneratorName::Assay
+    }
+
+    fn title(&self) -> &'static str {
+        if self.0 == 1 { "one generator" } else { "several generators" }
     }
 
     fn tool(&self) -> Option<Tool> {
@@ -109,10 +110,7 @@ impl LoadGenerator for Several {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let mut testbed = match &options.assay {
-        Some(assay) => Testbed::with(assay.clone())?,
-        None => Testbed::take(root)?,
-    };
+    let mut testbed = options.length.testbed(root)?;
     println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
@@ -144,18 +142,14 @@ fn compare(options: &Options, testbed: &Testbed) -> Result<(), String> {
         let server = server::start(&AssayServer(Engine::Uring), testbed)?;
         let load = load_of(&server, 0, connections, options.length.seconds(), testbed)?;
         let clients: [Client; 2] = [&ONE, &TWO];
-        let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
+        let words = [testbed.client_cpu.to_string(), connections.to_string()];
+        let measure = |client: &Client| sample(*client, &load, testbed);
+        let runs = measure_in_blocks(options.length.rounds(), &words, &clients, measure)?;
         let of = |figure: fn(Sample) -> f64| [&runs[1], &runs[0]].map(|samples| series(samples, figure));
         let [[two, one], [two_by_cpu, one_by_cpu]] =
             [of(|sample| sample.per_second), of(|sample| sample.per_cpu_second)];
-        table::row(&[
-            testbed.client_cpu.to_string(),
-            connections.to_string(),
-            table::rate(middle(&one)),
-            ratio(&two, &one),
-            ratio(&two_by_cpu, &one_by_cpu),
-        ]);
+        let figures = [table::rate(middle(&one)), ratio(&two, &one), ratio(&two_by_cpu, &one_by_cpu)];
+        table::row(&[&words[..], &figures[..]].concat());
     }
     Ok(())
 }
@@ -257,6 +251,7 @@ fn await_serving(
 }
 
 fn loaded(url: &str, more: &[&str], options: &Options, testbed: &Testbed) -> Result<LoadReport, String> {
+    under_way(&format!("{} connections", options.connections));
     let seconds = options.length.seconds();
     let workload = workload::write(testbed, &["/hello"], Some(server::HELLO))?;
     let cpus: &CpuSet = &testbed.client_cpu;

@@ -55,7 +55,7 @@ struct Cell<'p> {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.length.testbed(root)?;
     let pair = Pair::make(&testbed)?;
     println!("`{}`; {}.", command_line(), testbed.statement);
     let cells = cells(options, &pair);
@@ -125,9 +125,10 @@ fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> 
             let server = cell.start(&*driven, testbed)?;
             let load = cell.load(&server, options, testbed)?;
             let measure = |client: &Client| sample(*client, &load, testbed);
-            let runs = measure_in_blocks(options.length.rounds(), &clients, measure)?;
+            let words = [vec![driven.name().to_owned()], cell.words()].concat();
+            let runs = measure_in_blocks(options.length.rounds(), &words, &clients, measure)?;
             for row in of_clients(&clients, &runs) {
-                table::row(&[vec![driven.name().to_owned()], cell.words(), row].concat());
+                table::row(&[words.clone(), row].concat());
             }
         }
     }
@@ -139,7 +140,7 @@ fn compare_servers(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> 
     let head = ["protocol", "body", "in flight", "peer", "peer's req/s", "ours", "req/s"];
     table::head(&head.map(String::from));
     for cell in cells {
-        let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
+        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), &servers, |server| {
             let server = cell.start(&**server, testbed)?;
             let load = cell.load(&server, options, testbed)?;
             Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))

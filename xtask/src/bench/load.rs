@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
 use super::pairs::load_of;
 use super::{Length, command_line, every, probe, table};
-use crate::measure::Testbed;
 use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, AssayServer, Nginx, SIZES, Server};
+use crate::measure::{Testbed, under_way};
 
 /// Connections at which system calls are counted: enough for a batching client to batch.
 const PROBE_CONNECTIONS: u32 = 64;
@@ -75,7 +75,7 @@ struct Cell {
 const PEERS: [GeneratorName; 3] = [GeneratorName::Wrk, GeneratorName::H2load, GeneratorName::Ab];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.length.testbed(root)?;
     let clients = client::with_ours(&PEERS);
     println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
@@ -132,7 +132,8 @@ fn measure(cell: &Cell, clients: &[Client], options: &Options, testbed: &Testbed
     let load = cell.load(&server, options.length.seconds(), testbed)?;
     let able: Vec<Client> =
         clients.iter().copied().filter(|client| client.refusal(&load).is_none()).collect();
-    let runs = measure_in_blocks(options.length.rounds(), &able, |client| sample(*client, &load, testbed))?;
+    let measure = |client: &Client| sample(*client, &load, testbed);
+    let runs = measure_in_blocks(options.length.rounds(), &cell.words(), &able, measure)?;
     let (ours, theirs) = runs.split_at(Engine::ALL.len());
     for (client, samples) in able[Engine::ALL.len()..].iter().zip(theirs) {
         table::row(&cell.row(client.title(), samples, ours));
@@ -146,19 +147,23 @@ impl Cell {
         Ok(Load { pipeline: self.pipeline, ..load })
     }
 
+    /// The words of a row that say which it is.
+    fn words(&self) -> Vec<String> {
+        vec![
+            self.driven.server().name().to_owned(),
+            table::size(self.body_bytes),
+            self.pipeline.to_string(),
+            self.connections.to_string(),
+        ]
+    }
+
     fn row(&self, peer: &str, theirs: &[Option<Sample>], ours: &[Vec<Option<Sample>>]) -> Vec<String> {
         let failed: u64 = theirs.iter().flatten().map(|sample| sample.failed).sum();
         let peer = if failed > 0 { format!("{peer} ({failed} failed)") } else { peer.to_owned() };
         let their_rate = series(theirs, |sample| sample.per_second);
         let their_economy = series(theirs, |sample| sample.per_cpu_second);
-        let mut row = vec![
-            self.driven.server().name().to_owned(),
-            table::size(self.body_bytes),
-            self.pipeline.to_string(),
-            self.connections.to_string(),
-            peer,
-            table::rate(middle(&their_rate)),
-        ];
+        let mut row = self.words();
+        row.extend([peer, table::rate(middle(&their_rate))]);
         for samples in ours {
             row.push(ratio(&series(samples, |sample| sample.per_second), &their_rate));
             row.push(ratio(&series(samples, |sample| sample.per_cpu_second), &their_economy));
@@ -180,8 +185,10 @@ fn count_system_calls(clients: &[Client], options: &Options, testbed: &Testbed) 
     for (body_bytes, pipeline) in [(0, 1), (0, 16), (64 << 10, 1)] {
         let cell = Cell { driven: Driven::Assay, body_bytes, pipeline, connections: PROBE_CONNECTIONS };
         let load = cell.load(&server, options.length.seconds(), testbed)?;
-        let mut row = vec![format!("{}, pipeline {pipeline}", table::size(body_bytes))];
+        let words = format!("{}, pipeline {pipeline}", table::size(body_bytes));
+        let mut row = vec![words.clone()];
         for client in clients {
+            under_way(&format!("system calls, {words}: {}", client.title()));
             row.push(table::number(probe::system_calls(*client, &load, testbed)?, 2));
         }
         table::row(&row);
@@ -195,6 +202,7 @@ fn weigh_connections(clients: &[Client], testbed: &Testbed) -> Result<(), String
     table::head(&["client".to_owned(), format!("resident KiB per connection, from {few} to {many}")]);
     let server = server::start(&AssayServer(Engine::Uring), testbed)?;
     for client in clients {
+        under_way(&format!("memory: {}", client.title()));
         let load = |connections| Load::closed(server.url("/hello"), connections, 2);
         let bytes = probe::bytes_per_connection(*client, &load(few), &load(many), testbed)?;
         table::row(&[client.title().to_owned(), table::number(bytes.map(|bytes| bytes / 1024.0), 2)]);

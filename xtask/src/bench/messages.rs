@@ -25,6 +25,8 @@ const CONNECTIONS: u32 = 64;
 const BYTES: usize = 64;
 /// Calls in flight on a connection, unless others are asked for.
 const CALLS: u32 = 10;
+/// Seconds of load before a server is measured: Java and JavaScript serve a fraction of their rate while it is being compiled.
+const WARM_UP_S: u32 = 10;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -61,16 +63,16 @@ struct Cell {
 }
 
 pub(super) fn run(root: &Path, options: &Options, kind: Kind) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.length.testbed(root)?;
     let cells = cells(options, kind);
-    let mut servers: Vec<Box<dyn Server>> =
-        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    servers.extend(Guest::built(root, &testbed, kind.workload(), &options.contenders)?);
     println!("`{}`; {}.", command_line(), testbed.statement);
     if kind == Kind::Grpc {
         println!();
         compare_clients(options, &testbed, &cells)?;
     }
+    let mut servers: Vec<Box<dyn Server>> =
+        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
+    servers.extend(Guest::built(root, &testbed, kind.workload(), &options.contenders)?);
     println!();
     compare_servers(options, &testbed, &cells, &servers)
 }
@@ -166,10 +168,12 @@ fn compare_servers(
     let head = ["text", "in flight", "peer", "peer's messages/s", "ours", "messages/s"];
     table::head(&head.map(String::from));
     for cell in cells {
-        let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
+        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), servers, |server| {
             let server = cell.start(&**server, testbed)?;
             let load = cell.load(&server, options, testbed)?;
-            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
+            let client = client::ours(Engine::Uring);
+            sample(client, &Load { seconds: WARM_UP_S, ..load.clone() }, testbed)?;
+            Ok(sample(client, &load, testbed)?.map(|sample| sample.per_second))
         })?;
         for row in of_servers(servers, &runs) {
             table::row(&[cell.words(), row].concat());
@@ -185,8 +189,8 @@ fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell]) -> Resu
         let clients = clients(cell, testbed)?;
         let server = cell.start(&AssayServer(Engine::Uring), testbed)?;
         let load = cell.load(&server, options, testbed)?;
-        let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, testbed))?;
+        let measure = |client: &Client| sample(*client, &load, testbed);
+        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), &clients, measure)?;
         for row in of_clients(&clients, &runs) {
             table::row(&[cell.words(), row].concat());
         }

@@ -15,11 +15,13 @@ mod skew;
 mod table;
 mod tls;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use messages::Kind;
+
+use crate::measure::Testbed;
 
 /// What is compared.
 #[derive(Subcommand)]
@@ -42,9 +44,11 @@ pub(crate) enum Subject {
     Designs(designs::Options),
 }
 
-/// How long, and how often.
+/// How long, how often, and with which program.
 #[derive(Args)]
 pub(crate) struct Length {
+    #[command(flatten)]
+    program: Program,
     /// Few cells, briefly: to see that it works
     #[arg(long)]
     quick: bool,
@@ -56,7 +60,25 @@ pub(crate) struct Length {
     seconds: Option<u32>,
 }
 
+/// The program that is measured.
+#[derive(Args)]
+pub(crate) struct Program {
+    /// The program to measure, in place of one that is built for release
+    #[arg(long, value_name = "FILE")]
+    assay: Option<PathBuf>,
+}
+
+impl Program {
+    fn testbed(&self, root: &Path) -> Result<Testbed, String> {
+        self.assay.clone().map_or_else(|| Testbed::take(root), Testbed::with)
+    }
+}
+
 impl Length {
+    fn testbed(&self, root: &Path) -> Result<Testbed, String> {
+        self.program.testbed(root)
+    }
+
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 3 } else { 6 })
     }

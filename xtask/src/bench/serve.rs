@@ -16,7 +16,7 @@ use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample};
 use super::{Length, command_line, every, table};
 use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, Apache, AssayServer, H2o, HELLO, JSON, Nginx, Server, Started};
-use crate::measure::{Testbed, workload};
+use crate::measure::{Testbed, under_way, workload};
 
 /// Of the static file, at `/files/65536`.
 const FILE_BYTES: usize = 64 << 10;
@@ -94,7 +94,7 @@ impl Work {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.length.testbed(root)?;
     let servers = installed();
     println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
@@ -153,7 +153,8 @@ fn measure(
     options: &Options,
     testbed: &Testbed,
 ) -> Result<(), String> {
-    let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
+    let words = [work.name().to_owned(), connections.to_string()];
+    let runs = measure_in_blocks(options.length.rounds(), &words, servers, |server| {
         let server = server::start(&**server, testbed)?;
         let load = work.load(&server, connections, options.length.seconds(), testbed)?;
         clients.iter().map(|client| sample(*client, &load, testbed)).collect::<Result<Vec<_>, _>>()
@@ -187,7 +188,8 @@ fn measure_latency(servers: &Servers, options: &Options, testbed: &Testbed) -> R
     table::head(&head.map(String::from));
     let client = client::ours(Engine::Uring);
     let seconds = options.length.seconds();
-    let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
+    let words = ["latency".to_owned()];
+    let runs = measure_in_blocks(options.length.rounds(), &words, servers, |server| {
         let server = server::start(&**server, testbed)?;
         let full = Work::Hello.load(&server, 50, seconds, testbed)?;
         let capacity = client::run(client, &full, testbed)?.told.per_second();
@@ -215,6 +217,7 @@ fn weigh_idle_connections(servers: &Servers, testbed: &Testbed) -> Result<(), St
     let weighed = format!("resident KiB per idle connection, of {IDLE_CONNECTIONS}");
     table::head(&["server".to_owned(), weighed]);
     for server in servers {
+        under_way(&format!("memory: {}", server.name()));
         let started = server::start(&**server, testbed)?;
         let resident = || tree_usage(started.pid()).map(|usage| usage.rss_bytes as f64);
         // The first connection pays for what is made once.

@@ -8,8 +8,8 @@ use assay_host::cpuset;
 use assay_model::load::LoadReport;
 
 use super::table;
-use crate::measure::Testbed;
 use crate::measure::process::Running;
+use crate::measure::{Testbed, under_way};
 
 /// How far each host's monotonic clock is ahead, in seconds.
 const AHEAD_S: [i32; 3] = [0, 10, -10];
@@ -31,6 +31,7 @@ struct Start {
 /// Begins a load from three hosts so many times against the server at `url`, and prints how far apart they began.
 pub(super) fn starts(count: u32, url: &str, testbed: &Testbed) -> Result<(), String> {
     let lab = lab(testbed.scratch()).map_err(|error| format!("lab file: {error}"))?;
+    under_way(&format!("{count} starts"));
     let told = (0..count).map(|_| start(url, &lab, testbed)).collect::<Result<Vec<Start>, _>>()?;
     table::head(
         &["starts", "clocks ahead by", "apart: p50", "p90", "p99", "most", "clocks known to ±: p50", "most"]

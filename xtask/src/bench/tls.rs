@@ -44,7 +44,7 @@ enum Table {
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    let testbed = Testbed::take(root)?;
+    let testbed = options.length.testbed(root)?;
     let pair = Pair::make(&testbed)?;
     println!("`{}`; {}.", command_line(), testbed.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
@@ -81,8 +81,8 @@ fn compare_clients(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<
             let server = server::start_over(&*driven, testbed, Some(pair))?;
             let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
             let measure = |client: &Client| sample(*client, &load, testbed);
-            let runs = measure_in_blocks(options.length.rounds(), &clients, measure)?;
             let words = [driven.name().to_owned(), table::size(body_bytes), connections.to_string()];
+            let runs = measure_in_blocks(options.length.rounds(), &words, &clients, measure)?;
             for row in of_clients(&clients, &runs) {
                 table::row(&[words.to_vec(), row].concat());
             }
@@ -95,13 +95,14 @@ fn compare_servers(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<
     let servers = servers();
     table::head(&["body", "connections", "peer", "peer's req/s", "ours", "req/s"].map(String::from));
     for (body_bytes, connections) in cells(options) {
-        let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
+        let words = [table::size(body_bytes), connections.to_string()];
+        let runs = measure_in_blocks(options.length.rounds(), &words, &servers, |server| {
             let server = server::start_over(&**server, testbed, Some(pair))?;
             let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
             Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
         })?;
         for row in of_servers(&servers, &runs) {
-            table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
+            table::row(&[words.to_vec(), row].concat());
         }
     }
     Ok(())
@@ -112,7 +113,8 @@ fn compare_handshakes(options: &Options, testbed: &Testbed, pair: &Pair) -> Resu
     let head = ["handshakes", "peer", "peer's per CPU-second", "ours", "handshakes per server CPU-second"];
     table::head(&head.map(String::from));
     for (name, sessions) in [("full", Sessions::Forgotten), ("resumed", Sessions::Resumed)] {
-        let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
+        let words = [format!("{name} handshakes")];
+        let runs = measure_in_blocks(options.length.rounds(), &words, &servers, |server| {
             handshakes(&**server, sessions, options, testbed, pair)
         })?;
         for row in of_servers(&servers, &runs) {

@@ -79,7 +79,13 @@ impl Testbed {
     }
 }
 
+/// Says what is under way, on standard error, beside tables that may be kept in a file: what takes minutes is not taken for a fault.
+pub(crate) fn under_way(what: &str) {
+    eprintln!("{what} …");
+}
+
 fn build(root: &Path) -> Result<PathBuf, String> {
+    under_way("building assay for release");
     let arguments = ["build", "--quiet", "--release", "--locked", "--bin", "assay"];
     let built = Command::new("cargo").args(arguments).current_dir(root).status();
     match built {

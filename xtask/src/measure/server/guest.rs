@@ -15,6 +15,7 @@ use assay_model::contender::{Build, Contender, Kind};
 
 use super::{ADDRESS, Server, Site, Testbed};
 use crate::measure::process::Running;
+use crate::measure::under_way;
 
 /// A contender.
 pub(crate) struct Guest {
@@ -68,6 +69,7 @@ impl Guest {
     /// Runs its build command, on all CPUs.
     fn build(&self, testbed: &Testbed) -> Result<(), String> {
         let Some(Build { command, timeout_s }) = &self.contender.build else { return Ok(()) };
+        under_way(&format!("building {}", self.contender.name));
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
         let mut build = self.command_of(&command).map_err(|error| error.to_string())?;
         let limit = Duration::from_secs_f64(*timeout_s);
