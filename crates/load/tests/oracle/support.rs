@@ -1,7 +1,7 @@
 //! A stub and the generator on a simulated network, and the audit that every run has to pass.
 
 use assay_engine::{Config, Engine as _};
-use assay_load::{LoadPlan, run_on};
+use assay_load::{Http, LoadPlan, run_on};
 use assay_model::check::CheckOutcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::rule::Rule;
@@ -10,7 +10,9 @@ use assay_model::workload::RequestKind;
 use assay_serve::stub::{Counts, Program, Service, Stub};
 use assay_sim::{Freeze, Network, Pace, Weather};
 use assay_stats::Histogram;
+use assay_tls::Client;
 
+use crate::layer::{Bare, Layer, Pair};
 use crate::spoken::Spoken;
 
 /// One way through the network, where nothing else is said.
@@ -30,6 +32,8 @@ pub(crate) struct Trial {
     pub(crate) pace: Pace,
     /// When the server, and when the generator, does nothing.
     pub(crate) frozen: [Option<Freeze>; 2],
+    /// Who both are, over TLS.
+    pub(crate) pair: Option<Pair>,
 }
 
 /// What both sides say of it.
@@ -49,7 +53,8 @@ impl Trial {
     pub(crate) fn new(seed: u64, program: Program, plan: LoadPlan) -> Self {
         let program = Program { seed, ..program };
         let plan = LoadPlan { seed, seconds: true, ..plan };
-        Self { seed, weather: Weather::still(WAY), program, plan, pace: Pace::EXACT, frozen: [None; 2] }
+        let weather = Weather::still(WAY);
+        Self { seed, weather, program, plan, pace: Pace::EXACT, frozen: [None; 2], pair: None }
     }
 
     /// Runs it; both sides' books balance and agree.
@@ -61,10 +66,21 @@ impl Trial {
 
     /// Runs it where the network loses connections, of which the sides know different things.
     pub(crate) fn run_unaudited(&self) -> Run {
+        match &self.pair {
+            None => self.run_over(&Bare, None),
+            Some(pair) => {
+                let terms = pair.terms(self.plan.http == Http::Two);
+                self.run_over(&terms, terms.client.clone())
+            }
+        }
+    }
+
+    fn run_over(&self, layer: &impl Layer, tls: Option<Client>) -> Run {
         let network = Network::new(self.seed, self.weather);
         let mut engine = network.driven(Config { max_connections: 1 << 14 });
-        let target = engine.listen("10.0.0.1:80".parse().unwrap()).unwrap();
         self.frozen[0].into_iter().for_each(|freeze| engine.freeze(freeze));
+        let mut engine = layer.over(engine);
+        let target = engine.listen("10.0.0.1:80".parse().unwrap()).unwrap();
         let mut stub = Stub::new(engine, &self.program, 0);
         let mut first_arrival = None;
         let (mut service, mut response) = (Histogram::new(), None::<Histogram>);
@@ -77,8 +93,8 @@ impl Trial {
         let config = Config { max_connections: (self.plan.connections + self.plan.idle) as usize };
         let mut engine = network.driving(config, self.pace, act);
         self.frozen[1].into_iter().for_each(|freeze| engine.freeze(freeze));
-        let plan = LoadPlan { target, host: target.to_string(), ..self.plan.clone() };
-        let report = run_on(&plan, engine, |second| {
+        let plan = LoadPlan { target, host: target.to_string(), tls, ..self.plan.clone() };
+        let report = run_on(&plan, layer.over(engine), |second| {
             service.merge(&second.service);
             if let Some(part) = &second.response {
                 response.get_or_insert_default().merge(part);

@@ -65,7 +65,7 @@ impl Peer {
             }
             return self.replies.push_back(reply);
         }
-        let begun = usize::from(self.replies.front().is_some_and(Reply::is_within_bytes));
+        let begun = usize::from(self.replies.front().is_some_and(Reply::is_not_overtaken));
         let before = self.replies.iter().rposition(|other| other.at <= reply.at);
         self.replies.insert(begun.max(before.map_or(0, |at| at + 1)), reply);
     }
@@ -90,7 +90,7 @@ impl Peer {
         let Some(mut reply) = self.replies.pop_front() else { return };
         reply.at = at;
         match &self.spoken {
-            Spoken::Http2(_) if !reply.is_within_bytes() => self.enter(reply),
+            Spoken::Http2(_) if !reply.is_not_overtaken() => self.enter(reply),
             _ => self.replies.push_front(reply),
         }
     }

@@ -59,6 +59,11 @@ impl Reply {
         self.sent > 0 && self.sent < self.bytes.len
     }
 
+    /// Whether nothing may leave before it: what the connection itself says comes first (RFC 9113 §3.4), and frames are not interrupted.
+    pub(super) fn is_not_overtaken(&self) -> bool {
+        self.is_within_bytes() || !self.is_answer
+    }
+
     /// Whether frames follow, the next of which is still to be written.
     pub(super) fn needs_frames(&self) -> bool {
         self.sent >= self.bytes.len && self.frames.as_ref().is_some_and(|frames| !frames.is_done())
