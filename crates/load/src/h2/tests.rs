@@ -164,6 +164,23 @@ fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
     assert_eq!(both.outcomes(), (1, classes.map(|class| (class, 1)).to_vec()));
 }
 
+/// A block of 5 kB that stands for 4 MB: a field enters the table, and is named there a thousand times (an HPACK bomb).
+#[test]
+fn a_head_that_inflates_fails_its_request_and_leaves_the_others() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    let mut block = Vec::new();
+    write_field(b":status", b"200", &mut block);
+    // A literal with indexing; 4000 is 127 in the prefix and 3873 in two bytes (RFC 7541 §5.1).
+    block.extend_from_slice(&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e]);
+    block.extend_from_slice(&[b'y'; 4000]);
+    block.extend_from_slice(&[0x80 | 62; 1000]);
+    write_block(1, &block, true, both.server.out());
+    both.answer(3, "ok");
+    assert_eq!(both.deliver(20), Fate::Keep);
+    assert_eq!(both.outcomes(), (1, vec![(ErrorClass::Parse, 1)]));
+}
+
 #[test]
 fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
     let mut both = Both::new(None, Settings::default());
