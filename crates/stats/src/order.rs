@@ -12,12 +12,21 @@ use crate::{Interval, StatsError, robust};
 
 /// Values that must lie beyond a quantile for it to be told.
 const VALUES_BEYOND: f64 = 100.0;
+/// Values that must lie beyond it in each of several rounds of which the middle one is told.
+const VALUES_BEYOND_IN_EACH: f64 = 50.0;
 
 /// Whether the quantile `q` of `count` values may be told: n(1 − q) ≥ 100, so that the part beyond it is known to about a
 /// tenth (docs/method/measures.md#percentiles).
 pub fn is_resolved(count: u64, q: f64) -> bool {
+    is_resolved_among(count, q, 1)
+}
+
+/// Whether the quantile `q` of `count` values may be told as one of so many rounds: half of that is enough in each, because two rounds have
+/// it together, and what is unsure in one adds to what is told of how much rounds vary.
+pub fn is_resolved_among(count: u64, q: f64, rounds: usize) -> bool {
+    let wanted = if rounds > 1 { VALUES_BEYOND_IN_EACH } else { VALUES_BEYOND };
     // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
-    count as f64 * (1.0 - q) * (1.0 + 1e-9) >= VALUES_BEYOND
+    count as f64 * (1.0 - q) * (1.0 + 1e-9) >= wanted
 }
 
 /// Two ranks, from 1, and how surely the values at these ranks enclose the quantile.
@@ -100,6 +109,10 @@ mod tests {
         ] {
             assert_eq!(is_resolved(count, q), resolved, "{count} values at {q}");
         }
+        assert!(
+            is_resolved_among(5_000, 0.99, 2) && !is_resolved_among(4_999, 0.99, 2),
+            "half in each of two"
+        );
     }
 
     #[test]

@@ -61,7 +61,9 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
-    let short = percentiles::check(sample, &QUANTILES, |times, q| times.response_bounds(q).is_some());
+    let short = percentiles::check(sample, &QUANTILES, |times, q, rounds| {
+        times.response_bounds_among(q, rounds).is_some()
+    });
     let by_itself = answered_by_itself(sample);
     let own = errors(sample).into_iter().chain(by_itself).chain(late).chain(short);
     let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
@@ -167,8 +169,9 @@ impl<'r> Tails<'r> {
 
 /// The logarithm of the tail in each round.
 fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let rounds = sample.times().len();
     let of = |window: Option<&Window<'_>>| {
-        let tail = window?.times.response_bounds(TAIL).filter(Bounds::are_close)?.from_due;
+        let tail = window?.times.response_bounds_among(TAIL, rounds).filter(Bounds::are_close)?.from_due;
         (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
     };
     sample.blocks().map(of).collect()

@@ -13,11 +13,11 @@ use super::window::Times;
 pub(crate) fn check(
     sample: &Sample<'_>,
     quantiles: &[f64],
-    is_told: impl Fn(&Times, f64) -> bool,
+    is_told: impl Fn(&Times, f64, usize) -> bool,
 ) -> Option<Check> {
     let times = sample.times();
     let rounds = times.len();
-    let telling = |q: f64| times.iter().filter(|times| is_told(times, q)).count();
+    let telling = |q: f64| times.iter().filter(|times| is_told(times, q, rounds)).count();
     let (untold, short): (Vec<f64>, Vec<usize>) = quantiles
         .iter()
         .map(|&q| (q, rounds - telling(q)))
@@ -62,15 +62,16 @@ mod tests {
         assert!(of_a.checks.iter().all(|check| check.rule != Rule::Percentiles));
     }
 
+    /// A hundred answers beyond it in one round, fifty where there are several.
     #[test]
     fn a_percentile_is_told_of_all_rounds_or_of_none() {
-        let told = judged(&record([12_000, 11_000, 12_000, 11_000, 12_000, 11_000]));
+        let told = judged(&record([12_000, 9_000, 6_000, 11_000, 5_000, 11_000]));
         let of_a = |verdict: &assay_model::verdict::Verdict| {
             verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a").clone()
         };
         assert!(of_a(&told).p99_ns.is_some());
         assert!(of_a(&told).checks.iter().all(|check| check.rule != Rule::Percentiles));
-        let mixed = of_a(&judged(&record([12_000, 9_000, 12_000, 9_000, 12_000, 9_000])));
+        let mixed = of_a(&judged(&record([12_000, 4_900, 12_000, 4_900, 12_000, 4_900])));
         assert!(
             mixed.p50_ns.is_some() && mixed.p99_ns.is_none(),
             "the fast rounds alone: {:?}",

@@ -160,12 +160,12 @@ impl<'r> Sample<'r> {
 
     /// The quantile `q` of the service time in each round that counts, in nanoseconds; none unless all tell it.
     pub(crate) fn service_quantiles(&self, q: f64) -> Vec<f64> {
-        of_all(self.times(), |times| times.service_quantile(q).map(|ns| ns as f64))
+        of_all(self.times(), |times, rounds| times.service_quantile_among(q, rounds).map(|ns| ns as f64))
     }
 
     /// A quantile of the response time from both ends in each round that counts; none unless all tell it.
     pub(crate) fn response_bounds(&self, q: f64) -> Vec<Bounds> {
-        of_all(self.times(), |times| times.response_bounds(q))
+        of_all(self.times(), |times, rounds| times.response_bounds_among(q, rounds))
     }
 
     /// CPU time of the server per right answer in each round, in nanoseconds.
@@ -251,7 +251,7 @@ pub fn offered_rate(window: &Measurement) -> Option<f64> {
     }
 }
 
-/// What each of these times tells; nothing unless all of them do.
-fn of_all<T>(times: Vec<Cow<'_, Times>>, tell: impl Fn(&Times) -> Option<T>) -> Vec<T> {
-    times.iter().map(|times| tell(times)).collect::<Option<_>>().unwrap_or_default()
+/// What each of these times tells, of which there are so many; nothing unless all of them do.
+fn of_all<T>(all: Vec<Cow<'_, Times>>, tell: impl Fn(&Times, usize) -> Option<T>) -> Vec<T> {
+    all.iter().map(|times| tell(times, all.len())).collect::<Option<_>>().unwrap_or_default()
 }

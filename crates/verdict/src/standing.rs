@@ -71,7 +71,9 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         drift(sample),
         running::shared_cpus(sample),
         running::lost_cpu_time(sample),
-        percentiles::check(sample, &[0.5, 0.99], |times, q| times.service_quantile(q).is_some()),
+        percentiles::check(sample, &[0.5, 0.99], |times, q, rounds| {
+            times.service_quantile_among(q, rounds).is_some()
+        }),
     ];
     let mut checks: Vec<Check> = own.into_iter().flatten().chain(generator_objections(sample)).collect();
     let withheld = withheld(sample, &checks);

@@ -12,7 +12,7 @@ use assay_model::record::{Measurement, Record, Round, Run};
 use assay_model::units::Nanos;
 use assay_stats::gauge::Reading;
 use assay_stats::lag::{Bounds, bounds};
-use assay_stats::order::is_resolved;
+use assay_stats::order::is_resolved_among;
 use assay_stats::{Histogram, StatsError};
 
 use super::turns::{Counting, log_rates, readings, throughput, typical_rate};
@@ -126,15 +126,25 @@ impl Times {
 
     /// A quantile of the service time, where enough requests lie beyond it.
     pub fn service_quantile(&self, q: f64) -> Option<u64> {
-        self.service.quantile(q).filter(|_| is_resolved(self.service.count(), q))
+        self.service_quantile_among(q, 1)
+    }
+
+    /// A quantile of the service time that is told with those of other rounds, where enough requests lie beyond it for that.
+    pub(crate) fn service_quantile_among(&self, q: f64, rounds: usize) -> Option<u64> {
+        self.service.quantile(q).filter(|_| is_resolved_among(self.service.count(), q, rounds))
     }
 
     /// A quantile of the response time from both ends, those among the requests that were given up; where enough lie beyond it.
     pub fn response_bounds(&self, q: f64) -> Option<Bounds> {
+        self.response_bounds_among(q, 1)
+    }
+
+    /// Those bounds where they are told with those of other rounds, and enough requests lie beyond them for that.
+    pub(crate) fn response_bounds_among(&self, q: f64, rounds: usize) -> Option<Bounds> {
         let due = self.response.as_ref()?;
         // The service time is without the wait for a free connection.
         let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
-        let enough = is_resolved(due.count() + self.censored.count(), q);
+        let enough = is_resolved_among(due.count() + self.censored.count(), q, rounds);
         bounds(due, sent, &self.censored, q).filter(|_| enough)
     }
 }

@@ -1,17 +1,18 @@
 //! T1 to T12 and T14 over TLS: the times and the books are those without it, to the nanosecond and to the byte.
 
-use assay_load::{LoadPlan, Span};
+use assay_load::{LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 use assay_serve::stub::{Discipline, Faults, Program, Stall};
 use assay_sim::seeds::each;
 use assay_sim::{BEGINNING, Freeze, Weather};
+use assay_stats::Histogram;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 
 use crate::layer::Pair;
 use crate::spoken::Spoken;
-use crate::support::{Trial, constant, poisson, program, seconds};
+use crate::support::{BOTH_WAYS, Trial, constant, poisson, program, seconds};
 
 /// A setting of each test, briefly.
 fn trials(spoken: Spoken) -> Vec<Trial> {
@@ -75,6 +76,38 @@ fn t7_and_t8_tell_who_stood_still() {
                 (secured.response(), &secured.service),
                 (bare.response(), &bare.service),
                 "{spoken:?}"
+            );
+        }
+    }
+}
+
+/// A connection takes a round trip, agreeing on keys another (RFC 8446 §2), also where a session is resumed, and the first byte of an answer
+/// one more and the server's time.
+#[test]
+fn connecting_agreeing_on_keys_and_the_first_byte_are_timed_apart() {
+    let plan = LoadPlan { reuse: Reuse::Requests(1), ..Spoken::Http1.plan(4, Arrival::Closed, 100) };
+    let trial = Trial { pair: Some(Pair::make()), ..Trial::new(3, program("1ms"), plan) };
+    let report = trial.run().report;
+    let tls = report.tls.expect("secured");
+    assert!(
+        tls.full.count > 0 && tls.resumed.count > 0 && tls.full.count + tls.resumed.count >= 100,
+        "{tls:?}"
+    );
+    let both = |hdr: Option<&String>| {
+        let times = Histogram::from_hdr_base64(hdr.expect("told")).unwrap();
+        [0.01, 0.99].map(|q| times.quantile(q).expect("some"))
+    };
+    for (what, hdr, expected) in [
+        ("connect", Some(&report.latency.connect_hdr), BOTH_WAYS),
+        ("full handshake", tls.full.time_hdr.as_ref(), BOTH_WAYS),
+        ("resumed handshake", tls.resumed.time_hdr.as_ref(), BOTH_WAYS),
+        ("first byte", Some(&report.latency.ttfb_hdr), BOTH_WAYS + Nanos::from_millis(1)),
+    ] {
+        for told in both(hdr) {
+            // As precise as the histogram of a report.
+            assert!(
+                told.abs_diff(expected.0) * 100 <= expected.0,
+                "{what}: {told} ns instead of {expected:?}"
             );
         }
     }

@@ -2,7 +2,8 @@
 //! "Debugging Information in Separate Files"). Both files have the same build ID, by which the one is found from the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use blazesym::symbolize::source::{Elf, Source};
@@ -19,6 +20,8 @@ use super::{map_of, symbol_of};
 const FOLDER: &str = "/usr/lib/debug/.build-id";
 /// Longest program or library that is looked into, in bytes.
 const MAX_FILE: u64 = 1 << 30;
+/// Most bytes of notes that are read; linkers write some tens.
+const MAX_NOTES: u64 = 1 << 16;
 /// Fewest and most bytes of a build ID: a file's name needs two, and no hash has more.
 const ID: std::ops::RangeInclusive<usize> = 2..=64;
 
@@ -62,9 +65,7 @@ fn of_file(
     file: &Path,
     places: &[(u64, u64)],
 ) -> Option<Vec<(u64, String)>> {
-    let file =
-        File::open(file).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.len() <= MAX_FILE))?;
-    let image = Image::read(&ReadCache::new(file))?;
+    let image = Image::read(&ReadCache::new(opened(file)?))?;
     let apart = folder.join(image.debug_file()?);
     if !apart.is_file() {
         return None;
@@ -76,6 +77,13 @@ fn of_file(
     let found = symbolizer.symbolize(&Source::Elf(symbols), Input::VirtOffset(&places)).ok()?;
     let named = addresses.into_iter().zip(found);
     Some(named.filter_map(|(address, found)| Some((address, symbol_of(found)?))).collect())
+}
+
+/// Opens a program or library. Something else may lie under its name by now, so nothing is opened that could block.
+fn opened(file: &Path) -> Option<File> {
+    let unblocked = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file);
+    let is_read = |facts: Metadata| facts.is_file() && facts.len() <= MAX_FILE;
+    unblocked.ok().filter(|file| file.metadata().is_ok_and(is_read))
 }
 
 /// What a program or library says of itself.
@@ -94,6 +102,9 @@ impl Image {
         for segment in header.program_headers(endian, file).ok()? {
             if segment.p_type(endian) == PT_LOAD {
                 parts.push([segment.p_offset(endian), segment.p_filesz(endian), segment.p_vaddr(endian)]);
+            }
+            if segment.p_filesz(endian) > MAX_NOTES {
+                continue;
             }
             let mut notes = segment.notes(endian, file).ok().flatten();
             while let Some(note) = notes.as_mut().and_then(|notes| notes.next().ok().flatten()) {
@@ -171,6 +182,14 @@ mod tests {
         // Its input ends, and so does it.
         drop(program.stdin.take());
         program.wait().expect("ended");
+    }
+
+    #[test]
+    fn a_pipe_under_the_name_of_a_program_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(ran(folder.path(), "mkfifo", &["program"]));
+        assert!(opened(&folder.path().join("program")).is_none());
+        assert!(opened(Path::new("/proc/self/exe")).is_some());
     }
 
     #[test]

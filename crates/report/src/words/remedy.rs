@@ -194,7 +194,9 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         Rule::Pauses => {
             "look at its garbage collector and its log; for what pauses do to the percentiles, measure for longer (-d)"
         }
-        Rule::Percentiles => "measure for longer: a percentile needs 100 answers beyond it in every round",
+        Rule::Percentiles => {
+            "measure for longer: a percentile needs 50 answers beyond it in every round, and 100 in a single one"
+        }
         Rule::Order => {
             "let the machine rest between contenders, or measure more rounds: the order is drawn anew in each"
         }
