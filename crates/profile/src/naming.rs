@@ -6,6 +6,9 @@ mod go_table;
 mod perf_map;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use assay_host::process::find;
 use assay_model::profile::{Facet, Frame, FrameKind, Owner, Refused, Sampled, Stack};
@@ -224,6 +227,12 @@ fn frame(maps: &MemoryMaps, address: u64) -> Frame {
         None => FrameKind::Unknown,
     };
     Frame { symbol: None, module, kind }
+}
+
+/// Opens a file under a name that may be somebody else's by now, without waiting for whoever might write into a pipe; `more` are further
+/// flags (open(2)).
+fn open_unblocked(path: &Path, more: i32) -> std::io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | more).open(path)
 }
 
 /// What is mapped at an address.

@@ -213,11 +213,12 @@ impl<'r> Sample<'r> {
     /// with the turns of others.
     pub(crate) fn drift(&self) -> Option<f64> {
         let in_one_piece = self.measured().filter(|window| window.turns.is_empty());
-        match in_one_piece.filter(|window| has_long_thirds(window)).filter_map(drift_of).collect::<Vec<_>>()[..]
-        {
+        let drifts: Vec<f64> =
+            in_one_piece.filter(|window| has_long_thirds(window)).filter_map(drift_of).collect();
+        match drifts.as_slice() {
             [] => None,
-            [only] => Some(only),
-            ref several => {
+            [only] => Some(*only),
+            several => {
                 let drift = geometric_mean_interval(several, CONFIDENCE).ok()?;
                 (!drift.contains(1.0)).then_some(drift.estimate)
             }
@@ -225,6 +226,7 @@ impl<'r> Sample<'r> {
     }
 }
 
+/// Throughput of the last third of one window over that of the first; `None` where either answered nothing.
 fn drift_of(window: &Measurement) -> Option<f64> {
     let whole = window.load.series.whole();
     let third = whole.len() / 3;

@@ -2,8 +2,7 @@
 //! "Debugging Information in Separate Files"). Both files have the same build ID, by which the one is found from the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{File, Metadata, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use blazesym::symbolize::source::{Elf, Source};
@@ -14,7 +13,7 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadRef};
 use procfs::process::{MMapPath, MemoryMaps};
 
-use super::{map_of, symbol_of};
+use super::{map_of, open_unblocked, symbol_of};
 
 /// Where such files are, in folders by the first byte of their build ID.
 const FOLDER: &str = "/usr/lib/debug/.build-id";
@@ -79,11 +78,10 @@ fn of_file(
     Some(named.filter_map(|(address, found)| Some((address, symbol_of(found)?))).collect())
 }
 
-/// Opens a program or library. Something else may lie under its name by now, so nothing is opened that could block.
+/// Opens a program or library; `None` of what lies under its name by now and is none.
 fn opened(file: &Path) -> Option<File> {
-    let unblocked = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file);
     let is_read = |facts: Metadata| facts.is_file() && facts.len() <= MAX_FILE;
-    unblocked.ok().filter(|file| file.metadata().is_ok_and(is_read))
+    open_unblocked(file, 0).ok().filter(|file| file.metadata().is_ok_and(is_read))
 }
 
 /// What a program or library says of itself.

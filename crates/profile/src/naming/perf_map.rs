@@ -5,15 +5,15 @@
 //! shortens a mapped file ends whoever reads it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
 
 use procfs::process::Process;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::shortened;
+use super::{open_unblocked, shortened};
 
 /// Longest map that is read, in bytes: half a million functions.
 const MAX_BYTES: u64 = 64 << 20;
@@ -45,7 +45,7 @@ pub(super) fn names(pid: u32, addresses: &BTreeSet<u64>) -> Result<HashMap<u64, 
     // The process writes its number as it knows it itself, and where it sees /tmp.
     let own = status.nstgid.as_ref().and_then(|ids| ids.last()).copied().unwrap_or(status.tgid);
     let path = format!("/tmp/perf-{own}.map");
-    let file = match open(&format!("/proc/{pid}/root{path}")) {
+    let file = match open_unblocked(format!("/proc/{pid}/root{path}").as_ref(), libc::O_NOFOLLOW) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => return Err(told(&path, &error.to_string())),
@@ -56,14 +56,6 @@ pub(super) fn names(pid: u32, addresses: &BTreeSet<u64>) -> Result<HashMap<u64, 
     let mut map = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut map).map_err(|error| told(&path, &error.to_string()))?;
     Ok(named(&map, addresses))
-}
-
-/// Opens it without following a link, and without waiting for whoever might write into a pipe.
-fn open(path: &str) -> std::io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
 }
 
 fn found(file: &File) -> std::io::Result<Found> {
