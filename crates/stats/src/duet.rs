@@ -183,7 +183,13 @@ fn spread(levels: &[Level], lost: f64) -> Result<Spread, StatsError> {
     let within = levels.iter().map(|level| level.variance).sum::<f64>() / n;
     // A restart has dozens of windows, and those that restarts themselves make are the only part in doubt.
     let of_windows = f64::INFINITY;
-    Ok(Spread { variance, degrees_of_freedom: degrees_of_freedom.max(0.0), within, of_windows })
+    Ok(Spread {
+        variance,
+        degrees_of_freedom: degrees_of_freedom.max(0.0),
+        within,
+        of_windows,
+        is_restless: false,
+    })
 }
 
 #[cfg(test)]

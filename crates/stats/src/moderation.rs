@@ -54,6 +54,8 @@ pub struct Spread {
     pub within: f64,
     /// Degrees of freedom of that part: windows of all lives less one for each.
     pub of_windows: f64,
+    /// Whether restarts vary far more in it than in others, as the run's tables say together ([`crate::table::told_of_restless`]).
+    pub is_restless: bool,
 }
 
 /// The spreads of one table.
@@ -68,14 +70,23 @@ pub struct Group {
 /// What a run knows of how much restarts vary, before a look at the pair in question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
+    /// What all spreads say, for those of restless contenders.
+    pub all: Restarts,
+    /// What the others say, for themselves; the same where nobody is restless.
+    pub calm: Restarts,
+    /// All degrees of freedom of the run, which no moderated variance exceeds.
+    pub independent: f64,
+}
+
+/// How much restarts vary, as some spreads say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Restarts {
     /// The variance between restarts, of whatever was fitted (for pairs, that of a difference of two logarithms).
     pub between: f64,
-    /// The greatest one that the run does not speak against.
+    /// The greatest one that the spreads do not speak against.
     pub between_at_most: f64,
     /// Degrees of freedom that it is worth: d₀.
     pub degrees_of_freedom: f64,
-    /// All degrees of freedom of the run, which no moderated variance exceeds.
-    pub independent: f64,
 }
 
 /// A variance after moderation.
@@ -94,21 +105,22 @@ impl Prior {
     /// [`StatsError::TooFew`] when there is no spread of two rounds.
     pub fn fit(groups: &[Group]) -> Result<Self, StatsError> {
         let weighed: Vec<(Spread, f64)> = groups.iter().flat_map(Group::weighed).collect();
-        at_least("a prior of variances", 1, weighed.len())?;
-        let fitted: Vec<Fitted> = CANDIDATES.iter().map(|&d0| Fitted::of(&weighed, d0)).collect();
-        let best = fitted.iter().map(|fit| fit.likelihood).fold(f64::NEG_INFINITY, f64::max);
-        let enough = fitted.iter().find(|fit| fit.likelihood >= best - ALLOWED_FALL).unwrap_or(&fitted[0]);
-        Ok(Self {
-            between: enough.between,
-            between_at_most: enough.between_at_most(&weighed),
-            degrees_of_freedom: enough.degrees_of_freedom,
-            independent: groups.iter().map(|group| group.independent).sum(),
-        })
+        let all = Restarts::fit(&weighed)?;
+        let (restless, calm): (Vec<_>, Vec<_>) =
+            weighed.into_iter().partition(|(spread, _)| spread.is_restless);
+        let calm = if restless.is_empty() || calm.is_empty() { all } else { Restarts::fit(&calm)? };
+        Ok(Self { all, calm, independent: groups.iter().map(|group| group.independent).sum() })
     }
 
     /// A prior that lends nothing, for a spread that shall stand on its own rounds.
     pub const fn none() -> Self {
-        Self { between: 0.0, between_at_most: 0.0, degrees_of_freedom: 0.0, independent: f64::INFINITY }
+        let nothing = Restarts { between: 0.0, between_at_most: 0.0, degrees_of_freedom: 0.0 };
+        Self::alike(nothing, f64::INFINITY)
+    }
+
+    /// A prior of contenders none of whom is restless.
+    pub const fn alike(restarts: Restarts, independent: f64) -> Self {
+        Self { all: restarts, calm: restarts, independent }
     }
 
     /// Shrinks a spread towards the prior; `None` where nothing is known of it.
@@ -121,7 +133,7 @@ impl Prior {
         if d0 + d <= 0.0 {
             return None;
         }
-        let variance = (d0 * (self.between + spread.within) + d * spread.variance) / (d0 + d);
+        let variance = (d0 * (self.known(spread).between + spread.within) + d * spread.variance) / (d0 + d);
         Some(Moderated { variance: variance.max(spread.within), degrees_of_freedom: d + self.lent(spread) })
     }
 
@@ -134,16 +146,35 @@ impl Prior {
     /// (Satterthwaite, Biometrics Bull. 2, 1946).
     fn worth(&self, spread: &Spread) -> f64 {
         let would_be_noticed = spread.degrees_of_freedom >= LEAST_OWN || spread.within > 0.0;
-        if !would_be_noticed || self.degrees_of_freedom == 0.0 {
+        let Restarts { between, between_at_most, degrees_of_freedom } = *self.known(spread);
+        if !would_be_noticed || degrees_of_freedom == 0.0 {
             return 0.0;
         }
         if spread.within <= 0.0 {
-            return self.degrees_of_freedom;
+            return degrees_of_freedom;
         }
-        let all = self.between + spread.within;
-        let (doubtful, known) = (self.between_at_most / all, spread.within / all);
+        let all = between + spread.within;
+        let (doubtful, known) = (between_at_most / all, spread.within / all);
         let by_windows = 1.0 / (doubtful.powi(2) / BETWEEN + known.powi(2) / spread.of_windows.max(1.0));
-        self.degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS))
+        degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS))
+    }
+
+    fn known(&self, spread: &Spread) -> &Restarts {
+        if spread.is_restless { &self.all } else { &self.calm }
+    }
+}
+
+impl Restarts {
+    fn fit(weighed: &[(Spread, f64)]) -> Result<Self, StatsError> {
+        at_least("a prior of variances", 1, weighed.len())?;
+        let fitted: Vec<Fitted> = CANDIDATES.iter().map(|&d0| Fitted::of(weighed, d0)).collect();
+        let best = fitted.iter().map(|fit| fit.likelihood).fold(f64::NEG_INFINITY, f64::max);
+        let enough = fitted.iter().find(|fit| fit.likelihood >= best - ALLOWED_FALL).unwrap_or(&fitted[0]);
+        Ok(Self {
+            between: enough.between,
+            between_at_most: enough.between_at_most(weighed),
+            degrees_of_freedom: enough.degrees_of_freedom,
+        })
     }
 }
 
@@ -233,7 +264,11 @@ mod tests {
     use chacha20::rand_core::SeedableRng as _;
 
     fn spread(variance: f64, degrees_of_freedom: f64, within: f64) -> Spread {
-        Spread { variance, degrees_of_freedom, within, of_windows: 100.0 }
+        Spread { variance, degrees_of_freedom, within, of_windows: 100.0, is_restless: false }
+    }
+
+    fn alike(between: f64, between_at_most: f64, degrees_of_freedom: f64, independent: f64) -> Prior {
+        Prior::alike(Restarts { between, between_at_most, degrees_of_freedom }, independent)
     }
 
     fn chi_square(degrees_of_freedom: usize, rng: &mut ChaCha8Rng) -> f64 {
@@ -243,7 +278,7 @@ mod tests {
     /// Smyth (2004), section 3: s̃² = (d₀ s₀² + d s²) / (d₀ + d).
     #[test]
     fn a_variance_is_shrunk_by_degrees_of_freedom() {
-        let prior = Prior { between: 1.0, between_at_most: 1.0, degrees_of_freedom: 4.0, independent: 100.0 };
+        let prior = alike(1.0, 1.0, 4.0, 100.0);
         let moderated = prior.moderate(&spread(4.0, 2.0, 0.0)).unwrap();
         assert_eq!(moderated, Moderated { variance: 2.0, degrees_of_freedom: 6.0 });
         assert_eq!(
@@ -256,7 +291,7 @@ mod tests {
 
     #[test]
     fn no_more_is_lent_than_the_run_has() {
-        let prior = Prior { between: 1.0, between_at_most: 1.0, degrees_of_freedom: 80.0, independent: 20.0 };
+        let prior = alike(1.0, 1.0, 80.0, 20.0);
         assert_eq!(prior.moderate(&spread(4.0, 4.0, 0.0)).unwrap().degrees_of_freedom, 20.0);
         let own = Prior::none().moderate(&spread(4.0, 4.0, 0.0)).unwrap();
         assert_eq!(own, Moderated { variance: 4.0, degrees_of_freedom: 4.0 });
@@ -264,7 +299,7 @@ mod tests {
 
     #[test]
     fn no_spread_is_believed_to_be_smaller_than_its_windows_make_it() {
-        let prior = Prior { between: 0.1, between_at_most: 0.2, degrees_of_freedom: 4.0, independent: 100.0 };
+        let prior = alike(0.1, 0.2, 4.0, 100.0);
         let moderated = prior.moderate(&spread(0.0, 8.0, 1.0)).unwrap();
         assert_eq!(moderated.variance, 1.0);
         assert!(moderated.degrees_of_freedom > 12.0, "what windows add is known: {moderated:?}");
@@ -279,7 +314,7 @@ mod tests {
                 spread(truth * chi_square(4, &mut rng) / 4.0, 4.0, 0.0)
             };
             let group = Group { spreads: (0..600).map(|_| draw()).collect(), independent: 2400.0 };
-            let prior = Prior::fit(&[group]).unwrap();
+            let prior = Prior::fit(&[group]).unwrap().all;
             assert!((least..=most).contains(&prior.degrees_of_freedom), "{d0}: {prior:?}");
             assert!((0.85..1.15).contains(&(prior.between / 0.0004)), "{d0}: {prior:?}");
             assert!(prior.between_at_most > prior.between);
@@ -293,8 +328,30 @@ mod tests {
             let within = if i % 2 == 0 { 0.0001 } else { 0.01 };
             spread((0.001 + within) * chi_square(3, &mut rng) / 3.0, 3.0, within)
         });
-        let prior = Prior::fit(&[Group { spreads: spreads.collect(), independent: 900.0 }]).unwrap();
+        let prior = Prior::fit(&[Group { spreads: spreads.collect(), independent: 900.0 }]).unwrap().all;
         assert!((0.7..1.3).contains(&(prior.between / 0.001)), "{prior:?}");
+    }
+
+    #[test]
+    fn restless_contenders_do_not_keep_others_from_lending_to_each_other() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let spreads = (0..300).map(|i| {
+            let is_restless = i % 10 == 0;
+            let truth = if is_restless { 0.1 } else { 0.001 };
+            Spread { is_restless, ..spread(truth * chi_square(3, &mut rng) / 3.0, 3.0, 0.0) }
+        });
+        let group = Group { spreads: spreads.collect(), independent: 900.0 };
+        let all_alike = group.spreads.iter().map(|of| Spread { is_restless: false, ..*of }).collect();
+        let [told, untold] =
+            [group.clone(), Group { spreads: all_alike, ..group }].map(|group| Prior::fit(&[group]).unwrap());
+        assert_eq!((told.all, untold.calm), (untold.all, untold.all));
+        let [calm, all] = [told.calm, told.all];
+        assert!(calm.degrees_of_freedom > 4.0 * all.degrees_of_freedom, "{calm:?}, {all:?}");
+        assert!((0.8..1.25).contains(&(calm.between / 0.001)), "{calm:?}");
+        let moderated = |is_restless| {
+            told.moderate(&Spread { is_restless, ..spread(0.001, 3.0, 0.0) }).unwrap().degrees_of_freedom
+        };
+        assert!(moderated(false) > 3.0 * moderated(true), "{} and {}", moderated(false), moderated(true));
     }
 
     #[test]
@@ -302,7 +359,7 @@ mod tests {
         let nothing = Group { spreads: vec![spread(0.0, 0.0, 0.0)], independent: 0.0 };
         assert!(Prior::fit(&[nothing]).is_err() && Prior::fit(&[]).is_err());
         let constant = Group { spreads: vec![spread(0.0, 4.0, 0.0); 3], independent: 8.0 };
-        let prior = Prior::fit(&[constant]).unwrap();
+        let prior = Prior::fit(&[constant]).unwrap().all;
         assert!(prior.between < 1e-9 && prior.between.is_finite());
     }
 }

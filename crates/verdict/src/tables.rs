@@ -9,7 +9,9 @@ use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
-use assay_stats::table::{Components, Restlessness, Table, Windows, mean_variance_of_rounds};
+use assay_stats::table::{
+    Components, Restlessness, Table, Windows, mean_variance_of_rounds, told_of_restless,
+};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::looks::looks;
@@ -47,8 +49,8 @@ impl<'r> Tables<'r> {
         let measured = measured(evidence);
         let Explained { tables, share, .. } = explained(&measured);
         let both = measured.into_iter().zip(tables);
-        let cells: Vec<CellTable<'r>> =
-            both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
+        let cells = both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
+        let cells = CellTable::told_of_restless(evidence, cells);
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
         let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
@@ -209,6 +211,18 @@ impl<'r> CellTable<'r> {
         let groups = evidence.blocks(&cell).into_iter().filter(|block| block.replica == 0);
         let round_of: Vec<usize> = groups.map(|block| block.round).collect();
         Some(Self { table: adjusted.table(&contender_of, &round_of).ok()?, entries, cell })
+    }
+
+    /// The tables of all cells, which know of contenders that are restless in the run as a whole.
+    fn told_of_restless(evidence: &Evidence<'_>, cells: Vec<Self>) -> Vec<Self> {
+        let all = &evidence.record.contenders;
+        let number = |entry: &&Entry| all.iter().position(|of| of.identity.name == entry.identity.name);
+        let numbers: Vec<Vec<usize>> =
+            cells.iter().map(|of| of.entries.iter().filter_map(number).collect()).collect();
+        let (named, tables): (Vec<_>, Vec<_>) =
+            cells.into_iter().map(|of| ((of.cell, of.entries), of.table)).unzip();
+        let both = named.into_iter().zip(told_of_restless(tables, &numbers));
+        both.map(|((cell, entries), table)| Self { cell, entries, table }).collect()
     }
 
     fn place(&self, name: &str) -> Option<usize> {

@@ -247,6 +247,7 @@ fn prior(trends: impl Iterator<Item = Trend>) -> Prior {
             degrees_of_freedom,
             within: 0.0,
             of_windows: 0.0,
+            is_restless: false,
         })
         .collect();
     if spreads.is_empty() {
@@ -293,6 +294,7 @@ impl Combined {
             degrees_of_freedom,
             within: 0.0,
             of_windows: 0.0,
+            is_restless: false,
         })?;
         let (variance, degrees_of_freedom) = (moderated.variance / squares, moderated.degrees_of_freedom);
         Some(Self { slope, variance, degrees_of_freedom })

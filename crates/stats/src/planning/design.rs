@@ -7,7 +7,7 @@
 
 use super::Components;
 use crate::error::not_negative;
-use crate::moderation::{BETWEEN, Prior, Spread};
+use crate::moderation::{BETWEEN, Prior, Restarts, Spread};
 use crate::simultaneous::{Boundary, Looks, each_of, least_critical_value};
 use crate::table::detectable;
 use crate::{StatsError, error};
@@ -114,9 +114,16 @@ fn lent(plan: &ComparisonPlan, noise: &Components, design: Design) -> f64 {
     let within = 2.0 * noise.window_sd.powi(2) / rotations;
     let between = 2.0 * noise.restart_sd.powi(2);
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
+    let restarts = Restarts { between, between_at_most: between, degrees_of_freedom: BETWEEN };
+    let prior = Prior::alike(restarts, independent);
     let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
-    prior.lent(&Spread { variance: within + between, degrees_of_freedom: own, within, of_windows })
+    prior.lent(&Spread {
+        variance: within + between,
+        degrees_of_freedom: own,
+        within,
+        of_windows,
+        is_restless: false,
+    })
 }
 
 /// Of the logarithm of a pair's ratio.

@@ -7,7 +7,7 @@
 use super::design::ROUNDS;
 use super::{ComparisonPlan, Components, Costs};
 use crate::error::{not_negative, positive};
-use crate::moderation::{BETWEEN, Prior, Spread};
+use crate::moderation::{BETWEEN, Prior, Restarts, Spread};
 use crate::table::detectable;
 use crate::{StatsError, student};
 
@@ -131,9 +131,16 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
     let within = 2.0 * noise.window_sd.powi(2) / typical;
     let own = windows.len() as f64 - 1.0;
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let prior = Prior { between, between_at_most: between, degrees_of_freedom: BETWEEN, independent };
+    let restarts = Restarts { between, between_at_most: between, degrees_of_freedom: BETWEEN };
+    let prior = Prior::alike(restarts, independent);
     let of_windows = 2.0 * counting.iter().map(|windows| windows - 1.0).sum::<f64>();
-    let spread = Spread { variance: between + within, degrees_of_freedom: own, within, of_windows };
+    let spread = Spread {
+        variance: between + within,
+        degrees_of_freedom: own,
+        within,
+        of_windows,
+        is_restless: false,
+    };
     let lent = MOST_LENT.min(prior.lent(&spread));
     let degrees_of_freedom = own + lent;
     if degrees_of_freedom <= 0.0 {

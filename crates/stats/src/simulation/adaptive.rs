@@ -9,7 +9,7 @@ use crate::StatsError;
 use crate::moderation::Prior;
 use crate::planning::{ComparisonPlan, Components, Costs, Course, MOST_REPLICAS, replicas, rest};
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Table, Windows};
+use crate::table::{Table, Windows, told_of_restless};
 use crate::tiers::LEAST_MARGIN;
 
 /// What a run holds with, over all its tables.
@@ -131,7 +131,10 @@ impl Ongoing {
         let contender_of: Vec<usize> =
             (0..self.replicas.len() * MOST_REPLICAS).map(|row| row / MOST_REPLICAS).collect();
         let rounds: Vec<usize> = (0..self.done.len()).collect();
-        self.measured.iter().map(|rows| Table::fit_replicas(rows, &contender_of, &rounds)).collect()
+        let tables = self.measured.iter().map(|rows| Table::fit_replicas(rows, &contender_of, &rounds));
+        let tables = tables.collect::<Result<Vec<Table>, StatsError>>()?;
+        let numbers = vec![(0..self.replicas.len()).collect(); tables.len()];
+        Ok(told_of_restless(tables, &numbers))
     }
 
     /// Turns of a typical contender, 1 where nobody is told apart.

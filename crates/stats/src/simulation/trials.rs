@@ -8,7 +8,7 @@ use crate::gauge::{Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Table, mean_variance_of_rounds};
+use crate::table::{Table, mean_variance_of_rounds, told_of_restless};
 
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
@@ -152,7 +152,13 @@ fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, Stat
         measured.iter().map(|table| table.iter().map(so_far).collect()).collect();
     let explained = explain(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let rows: Vec<usize> = (0..measured.first().map_or(0, Vec::len)).collect();
-    explained.tables.into_iter().map(|adjusted| adjusted.table(&rows, blocks)).collect()
+    let tables: Vec<Table> = explained
+        .tables
+        .into_iter()
+        .map(|adjusted| adjusted.table(&rows, blocks))
+        .collect::<Result<_, StatsError>>()?;
+    let numbers = vec![rows; tables.len()];
+    Ok(told_of_restless(tables, &numbers))
 }
 
 /// One run.

@@ -21,10 +21,12 @@ mod components;
 mod effects;
 mod lives;
 mod meetings;
+mod restless;
 mod spreads;
 
 pub use compare::{Comparison, Pair, Standing};
 pub use components::{Components, POWER, detectable, detectable_by};
+pub use restless::told_of_restless;
 
 use std::collections::BTreeSet;
 
@@ -65,6 +67,8 @@ pub struct Table {
     round_of: Vec<usize>,
     /// By contender, a variance of its level that no life shows ([`Table::with_unseen`]).
     unseen: Vec<f64>,
+    /// By contender, whether its restarts vary far more than those of others ([`told_of_restless`]).
+    restless: Vec<bool>,
 }
 
 impl Table {
@@ -97,8 +101,8 @@ impl Table {
         let lives = lives_of(rows, &contender_of[..rows.len()]);
         let spreads = spreads::spreads(&lives, round_of);
         let effects = effects::effects(&lives, &spreads);
-        let unseen = vec![0.0; lives.len()];
-        Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec(), unseen })
+        let (unseen, restless) = (vec![0.0; lives.len()], vec![false; lives.len()]);
+        Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec(), unseen, restless })
     }
 
     /// This table, where the level of each contender is unsure by this variance besides what its lives vary: all of them have the same
@@ -149,7 +153,9 @@ impl Table {
             .filter(|&b| self.lives.iter().any(|of| of.get(b).is_some_and(Option::is_some)));
         // What is left of the lives after contenders' and blocks' effects.
         let independent = (lives + 1) as f64 - (contenders + blocks.count()) as f64;
-        Group { spreads: self.spreads.pairs.clone(), independent: independent.max(0.0) }
+        let pairs = pairs_of(self.contenders()).zip(&self.spreads.pairs);
+        let spreads = pairs.map(|(pair, spread)| self.known(pair, *spread)).collect();
+        Group { spreads, independent: independent.max(0.0) }
     }
 
     /// The ratio of one pair, first over second, as if it were the only one: for what is compared with a limit or with
@@ -223,7 +229,7 @@ impl Table {
         let of_pair = Spread {
             variance: 2.0 * self.spreads.contenders[contender],
             within: 2.0 * spread.within,
-            ..spread
+            ..self.known((contender, contender), spread)
         };
         let is_compared = (0..self.contenders())
             .any(|other| self.spread(contender, other).is_some_and(|spread| spread.degrees_of_freedom > 0.0));
@@ -265,7 +271,13 @@ impl Table {
     fn spread(&self, first: usize, second: usize) -> Option<Spread> {
         let wanted = (first.min(second), first.max(second));
         let place = pairs_of(self.contenders()).position(|pair| pair == wanted)?;
-        self.spreads.pairs.get(place).copied()
+        Some(self.known(wanted, *self.spreads.pairs.get(place)?))
+    }
+
+    /// A pair's spread that knows whether one of the two is restless.
+    fn known(&self, (first, second): (usize, usize), spread: Spread) -> Spread {
+        let is_restless = |contender: usize| self.restless.get(contender).is_some_and(|of| *of);
+        Spread { is_restless: is_restless(first) || is_restless(second), ..spread }
     }
 }
 
