@@ -50,3 +50,33 @@ fn restless(told: &BTreeMap<usize, Vec<Restlessness>>) -> BTreeSet<usize> {
     };
     known().filter(is_restless).map(|(number, _)| *number).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha8Rng;
+    use rand::SeedableRng as _;
+
+    use super::*;
+    use crate::simulation::{Simulated, Truth as _, World};
+
+    /// Who is restless in so many tables of three restarts, where the third of six varies so many times as much as the others.
+    fn found(times: f64, tables: usize, seed: u64) -> Vec<Vec<bool>> {
+        let mut contenders = vec![Simulated::of(1.0, 0.02, 0.02); 6];
+        contenders[2].restart_sd *= times;
+        let world = World { rotations: 5, ..World::quiet(contenders, 3) };
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let measured = (0..tables).map(|_| Table::fit(&world.measure(&mut rng)).unwrap());
+        let told = told_of_restless(measured.collect(), &vec![(0..6).collect(); tables]);
+        told.into_iter().map(|table| table.restless).collect()
+    }
+
+    #[test]
+    fn who_varies_ten_times_as_much_is_restless_in_all_tables_and_nobody_else() {
+        for seed in 0..50 {
+            let of = |times| found(times, 8, seed);
+            assert_eq!(of(10.0), vec![[false, false, true, false, false, false].to_vec(); 8], "seed {seed}");
+            assert_eq!(of(1.0), vec![vec![false; 6]; 8], "seed {seed}");
+        }
+        assert_eq!(found(10.0, 2, 1), vec![vec![false; 6]; 2], "two tables tell too little");
+    }
+}
