@@ -188,7 +188,7 @@ fn spread(levels: &[Level], lost: f64) -> Result<Spread, StatsError> {
         degrees_of_freedom: degrees_of_freedom.max(0.0),
         within,
         of_windows,
-        is_restless: false,
+        ..Spread::default()
     })
 }
 

@@ -44,7 +44,7 @@ const MOST_VARIANCE: f64 = 9.0;
 const STEPS: usize = 24;
 
 /// How much something varies from round to round, as far as its own rounds say.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spread {
     /// The variance over rounds, of logarithms.
     pub variance: f64,
@@ -54,7 +54,7 @@ pub struct Spread {
     pub within: f64,
     /// Degrees of freedom of that part: windows of all lives less one for each.
     pub of_windows: f64,
-    /// Whether restarts vary far more in it than in others, as the run's tables say together ([`crate::table::told_of_restless`]).
+    /// Whether restarts vary far more in it than in others, as the run's tables say together ([`crate::table::restless()`]).
     pub is_restless: bool,
 }
 
@@ -133,7 +133,7 @@ impl Prior {
         if d0 + d <= 0.0 {
             return None;
         }
-        let variance = (d0 * (self.known(spread).between + spread.within) + d * spread.variance) / (d0 + d);
+        let variance = (d0 * (self.of(spread).between + spread.within) + d * spread.variance) / (d0 + d);
         Some(Moderated { variance: variance.max(spread.within), degrees_of_freedom: d + self.lent(spread) })
     }
 
@@ -146,7 +146,7 @@ impl Prior {
     /// (Satterthwaite, Biometrics Bull. 2, 1946).
     fn worth(&self, spread: &Spread) -> f64 {
         let would_be_noticed = spread.degrees_of_freedom >= LEAST_OWN || spread.within > 0.0;
-        let Restarts { between, between_at_most, degrees_of_freedom } = *self.known(spread);
+        let Restarts { between, between_at_most, degrees_of_freedom } = *self.of(spread);
         if !would_be_noticed || degrees_of_freedom == 0.0 {
             return 0.0;
         }
@@ -159,7 +159,8 @@ impl Prior {
         degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS))
     }
 
-    fn known(&self, spread: &Spread) -> &Restarts {
+    /// What is said of spreads like this one.
+    fn of(&self, spread: &Spread) -> &Restarts {
         if spread.is_restless { &self.all } else { &self.calm }
     }
 }
@@ -264,7 +265,7 @@ mod tests {
     use chacha20::rand_core::SeedableRng as _;
 
     fn spread(variance: f64, degrees_of_freedom: f64, within: f64) -> Spread {
-        Spread { variance, degrees_of_freedom, within, of_windows: 100.0, is_restless: false }
+        Spread { variance, degrees_of_freedom, within, of_windows: 100.0, ..Spread::default() }
     }
 
     fn alike(between: f64, between_at_most: f64, degrees_of_freedom: f64, independent: f64) -> Prior {

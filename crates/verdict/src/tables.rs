@@ -9,9 +9,7 @@ use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
-use assay_stats::table::{
-    Components, Restlessness, Table, Windows, mean_variance_of_rounds, told_of_restless,
-};
+use assay_stats::table::{Components, Restlessness, Table, Windows, mean_variance_of_rounds, restless};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::looks::looks;
@@ -49,8 +47,9 @@ impl<'r> Tables<'r> {
         let measured = measured(evidence);
         let Explained { tables, share, .. } = explained(&measured);
         let both = measured.into_iter().zip(tables);
-        let cells = both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
-        let cells = CellTable::told_of_restless(evidence, cells);
+        let cells: Vec<CellTable<'r>> =
+            both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
+        let cells = with_restless(cells);
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
         let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
@@ -186,13 +185,7 @@ impl<'r> Tables<'r> {
 
     /// What each table says of how much the restarts of each contender vary, by name; of controls and limits as well.
     pub(crate) fn restlessness(&self) -> BTreeMap<&'r str, Vec<Restlessness>> {
-        let mut all: BTreeMap<&str, Vec<Restlessness>> = BTreeMap::new();
-        for of in &self.cells {
-            for (name, told) in of.names().into_iter().zip(of.table.restlessness()) {
-                all.entry(name).or_default().extend(told);
-            }
-        }
-        all
+        restlessness(&self.cells)
     }
 
     /// How many there are.
@@ -213,18 +206,6 @@ impl<'r> CellTable<'r> {
         Some(Self { table: adjusted.table(&contender_of, &round_of).ok()?, entries, cell })
     }
 
-    /// The tables of all cells, which know of contenders that are restless in the run as a whole.
-    fn told_of_restless(evidence: &Evidence<'_>, cells: Vec<Self>) -> Vec<Self> {
-        let all = &evidence.record.contenders;
-        let number = |entry: &&Entry| all.iter().position(|of| of.identity.name == entry.identity.name);
-        let numbers: Vec<Vec<usize>> =
-            cells.iter().map(|of| of.entries.iter().filter_map(number).collect()).collect();
-        let (named, tables): (Vec<_>, Vec<_>) =
-            cells.into_iter().map(|of| ((of.cell, of.entries), of.table)).unzip();
-        let both = named.into_iter().zip(told_of_restless(tables, &numbers));
-        both.map(|((cell, entries), table)| Self { cell, entries, table }).collect()
-    }
-
     fn place(&self, name: &str) -> Option<usize> {
         self.entries.iter().position(|entry| entry.identity.name == name)
     }
@@ -232,6 +213,27 @@ impl<'r> CellTable<'r> {
     fn names(&self) -> Vec<&'r str> {
         self.entries.iter().map(|entry| entry.identity.name.as_str()).collect()
     }
+}
+
+fn restlessness<'r>(cells: &[CellTable<'r>]) -> BTreeMap<&'r str, Vec<Restlessness>> {
+    let mut all: BTreeMap<&str, Vec<Restlessness>> = BTreeMap::new();
+    for of in cells {
+        for (name, told) in of.names().into_iter().zip(of.table.restlessness()) {
+            all.entry(name).or_default().extend(told);
+        }
+    }
+    all
+}
+
+/// Cells whose tables know who is restless in all of them together.
+fn with_restless<'r>(cells: Vec<CellTable<'r>>) -> Vec<CellTable<'r>> {
+    let (names, told): (Vec<&str>, Vec<_>) = restlessness(&cells).into_iter().unzip();
+    let restless: BTreeMap<&str, bool> = names.into_iter().zip(restless(&told)).collect();
+    let told = |of: CellTable<'r>| {
+        let marks = of.names().iter().map(|name| restless[name]).collect();
+        CellTable { table: of.table.with_restless(marks), ..of }
+    };
+    cells.into_iter().map(told).collect()
 }
 
 /// Everybody who has a window in a cell, with all of them.

@@ -245,9 +245,7 @@ fn prior(trends: impl Iterator<Item = Trend>) -> Prior {
         .map(|Trend { residual, degrees_of_freedom, .. }| Spread {
             variance: residual,
             degrees_of_freedom,
-            within: 0.0,
-            of_windows: 0.0,
-            is_restless: false,
+            ..Spread::default()
         })
         .collect();
     if spreads.is_empty() {
@@ -289,13 +287,8 @@ impl Combined {
             return None;
         }
         let Trend { slope, squares, residual, degrees_of_freedom } = *trend;
-        let moderated = prior.moderate(&Spread {
-            variance: residual,
-            degrees_of_freedom,
-            within: 0.0,
-            of_windows: 0.0,
-            is_restless: false,
-        })?;
+        let moderated =
+            prior.moderate(&Spread { variance: residual, degrees_of_freedom, ..Spread::default() })?;
         let (variance, degrees_of_freedom) = (moderated.variance / squares, moderated.degrees_of_freedom);
         Some(Self { slope, variance, degrees_of_freedom })
     }

@@ -122,7 +122,7 @@ fn lent(plan: &ComparisonPlan, noise: &Components, design: Design) -> f64 {
         degrees_of_freedom: own,
         within,
         of_windows,
-        is_restless: false,
+        ..Spread::default()
     })
 }
 

@@ -13,21 +13,16 @@ pub const MOST_REPLICAS: usize = 3;
 /// One whose restarts vary less than twice as much has one process, and so has one whose restarts vary by less than a difference that
 /// is none. Where there are no more than two contenders, their variances cannot be told apart.
 pub fn replicas(contenders: &[Vec<Restlessness>]) -> Vec<usize> {
-    let over_tables = |of: fn(&Restlessness) -> f64| -> Vec<Option<f64>> {
-        let mean = |tables: &Vec<Restlessness>| {
-            (!tables.is_empty()).then(|| tables.iter().map(of).sum::<f64>() / tables.len() as f64)
-        };
-        contenders.iter().map(mean).collect()
-    };
-    let mut levels: Vec<f64> = over_tables(|table| table.level).into_iter().flatten().collect();
-    let typical = middle(&mut levels).unwrap_or(0.0);
-    let number = |(restarts, windows): (Option<f64>, Option<f64>)| {
-        let enough = typical.max(windows.unwrap_or(0.0)).max(LEAST_MARGIN.powi(2));
+    let means: Vec<Option<Restlessness>> =
+        contenders.iter().map(|tables| Restlessness::mean(tables)).collect();
+    let typical = middle(&mut means.iter().flatten().map(|of| of.level).collect::<Vec<_>>()).unwrap_or(0.0);
+    let number = |of: Option<Restlessness>| {
+        let Some(Restlessness { restarts, windows, .. }) = of else { return 1 };
+        let enough = typical.max(windows).max(LEAST_MARGIN.powi(2));
         // `as` saturates, and so many times a variance is no whole number.
-        ((restarts.unwrap_or(0.0) / enough) as usize).clamp(1, MOST_REPLICAS)
+        ((restarts / enough) as usize).clamp(1, MOST_REPLICAS)
     };
-    let restarts = over_tables(|table| table.restarts);
-    restarts.into_iter().zip(over_tables(|table| table.windows)).map(number).collect()
+    means.into_iter().map(number).collect()
 }
 
 #[cfg(test)]

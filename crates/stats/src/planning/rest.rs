@@ -139,7 +139,7 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
         degrees_of_freedom: own,
         within,
         of_windows,
-        is_restless: false,
+        ..Spread::default()
     };
     let lent = MOST_LENT.min(prior.lent(&spread));
     let degrees_of_freedom = own + lent;

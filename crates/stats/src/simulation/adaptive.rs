@@ -3,13 +3,13 @@
 
 use rand::Rng;
 
-use super::trials::Counts;
+use super::trials::{Counts, by_contender, with_restless};
 use super::{SimulationOutcome, Trials, Truth as _, World};
 use crate::StatsError;
 use crate::moderation::Prior;
 use crate::planning::{ComparisonPlan, Components, Costs, Course, MOST_REPLICAS, replicas, rest};
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Table, Windows, told_of_restless};
+use crate::table::{Table, Windows};
 use crate::tiers::LEAST_MARGIN;
 
 /// What a run holds with, over all its tables.
@@ -120,9 +120,7 @@ impl Ongoing {
             let open = compared.open();
             settled.iter_mut().enumerate().for_each(|(i, settled)| *settled = !open.contains(&i));
         }
-        let told: Vec<Vec<_>> = tables.iter().map(Table::restlessness).collect();
-        let of = |i: usize| told.iter().filter_map(|table| table[i]).collect();
-        self.replicas = replicas(&(0..self.replicas.len()).map(of).collect::<Vec<_>>());
+        self.replicas = replicas(&by_contender(&tables));
         let own = Components::of_run(&tables).or_else(|| Components::of_windows(&tables));
         Ok(own.map_or(EXPECTED, |own| own.with_expected(&EXPECTED, tables.len())))
     }
@@ -131,10 +129,7 @@ impl Ongoing {
         let contender_of: Vec<usize> =
             (0..self.replicas.len() * MOST_REPLICAS).map(|row| row / MOST_REPLICAS).collect();
         let rounds: Vec<usize> = (0..self.done.len()).collect();
-        let tables = self.measured.iter().map(|rows| Table::fit_replicas(rows, &contender_of, &rounds));
-        let tables = tables.collect::<Result<Vec<Table>, StatsError>>()?;
-        let numbers = vec![(0..self.replicas.len()).collect(); tables.len()];
-        Ok(told_of_restless(tables, &numbers))
+        with_restless(self.measured.iter().map(|rows| Table::fit_replicas(rows, &contender_of, &rounds)))
     }
 
     /// Turns of a typical contender, 1 where nobody is told apart.

@@ -21,6 +21,8 @@ pub use adaptive::Adaptive;
 pub use duets::{DuetOutcome, Duets};
 pub use phased::Phased;
 pub use resampled::{Material, Resampled};
+#[cfg(test)]
+pub(crate) use trials::by_contender;
 pub use trials::{SimulationOutcome, Trials};
 
 /// Runs whose truth is known: simulated by a model, or made of what was measured.

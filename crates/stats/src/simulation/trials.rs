@@ -8,7 +8,7 @@ use crate::gauge::{Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Table, mean_variance_of_rounds, told_of_restless};
+use crate::table::{Restlessness, Table, mean_variance_of_rounds, restless};
 
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
@@ -152,13 +152,23 @@ fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, Stat
         measured.iter().map(|table| table.iter().map(so_far).collect()).collect();
     let explained = explain(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let rows: Vec<usize> = (0..measured.first().map_or(0, Vec::len)).collect();
-    let tables: Vec<Table> = explained
-        .tables
-        .into_iter()
-        .map(|adjusted| adjusted.table(&rows, blocks))
-        .collect::<Result<_, StatsError>>()?;
-    let numbers = vec![rows; tables.len()];
-    Ok(told_of_restless(tables, &numbers))
+    with_restless(explained.tables.into_iter().map(|adjusted| adjusted.table(&rows, blocks)))
+}
+
+/// Tables that know who is restless in all of them together.
+pub(super) fn with_restless(
+    tables: impl Iterator<Item = Result<Table, StatsError>>,
+) -> Result<Vec<Table>, StatsError> {
+    let tables = tables.collect::<Result<Vec<Table>, StatsError>>()?;
+    let restless = restless(&by_contender(&tables));
+    Ok(tables.into_iter().map(|table| table.with_restless(restless.clone())).collect())
+}
+
+/// What each of these tables, which have the same contenders, says of how much the lives of each vary.
+pub(crate) fn by_contender(tables: &[Table]) -> Vec<Vec<Restlessness>> {
+    let told: Vec<Vec<_>> = tables.iter().map(Table::restlessness).collect();
+    let contenders = tables.iter().map(Table::contenders).max().unwrap_or(0);
+    (0..contenders).map(|i| told.iter().filter_map(|table| table[i]).collect()).collect()
 }
 
 /// One run.

@@ -26,7 +26,7 @@ mod spreads;
 
 pub use compare::{Comparison, Pair, Standing};
 pub use components::{Components, POWER, detectable, detectable_by};
-pub use restless::told_of_restless;
+pub use restless::restless;
 
 use std::collections::BTreeSet;
 
@@ -53,6 +53,18 @@ pub struct Restlessness {
     pub level: f64,
 }
 
+impl Restlessness {
+    /// What several tables say together; `None` where there are none.
+    pub fn mean(tables: &[Self]) -> Option<Self> {
+        let mean = |of: fn(&Self) -> f64| tables.iter().map(of).sum::<f64>() / tables.len() as f64;
+        (!tables.is_empty()).then(|| Self {
+            restarts: mean(|table| table.restarts),
+            windows: mean(|table| table.windows),
+            level: mean(|table| table.level),
+        })
+    }
+}
+
 /// An interval that reaches further than a thousand times its estimate is no statement.
 const MOST_REACH: f64 = 6.9;
 
@@ -67,7 +79,7 @@ pub struct Table {
     round_of: Vec<usize>,
     /// By contender, a variance of its level that no life shows ([`Table::with_unseen`]).
     unseen: Vec<f64>,
-    /// By contender, whether its restarts vary far more than those of others ([`told_of_restless`]).
+    /// By contender, whether its restarts vary far more than those of others ([`Table::with_restless`]).
     restless: Vec<bool>,
 }
 
@@ -112,6 +124,13 @@ impl Table {
         Self { unseen, ..self }
     }
 
+    /// This table, where the restarts of some contenders vary far more than those of others, as the tables of the run say together
+    /// ([`restless()`]): pairs with one of these have a [`Prior`] of another kind.
+    #[must_use]
+    pub fn with_restless(self, restless: Vec<bool>) -> Self {
+        Self { restless, ..self }
+    }
+
     /// How many contenders there are.
     pub fn contenders(&self) -> usize {
         self.lives.len()
@@ -154,7 +173,7 @@ impl Table {
         // What is left of the lives after contenders' and blocks' effects.
         let independent = (lives + 1) as f64 - (contenders + blocks.count()) as f64;
         let pairs = pairs_of(self.contenders()).zip(&self.spreads.pairs);
-        let spreads = pairs.map(|(pair, spread)| self.known(pair, *spread)).collect();
+        let spreads = pairs.map(|(pair, spread)| self.marked(pair, *spread)).collect();
         Group { spreads, independent: independent.max(0.0) }
     }
 
@@ -229,7 +248,7 @@ impl Table {
         let of_pair = Spread {
             variance: 2.0 * self.spreads.contenders[contender],
             within: 2.0 * spread.within,
-            ..self.known((contender, contender), spread)
+            ..self.marked((contender, contender), spread)
         };
         let is_compared = (0..self.contenders())
             .any(|other| self.spread(contender, other).is_some_and(|spread| spread.degrees_of_freedom > 0.0));
@@ -271,11 +290,11 @@ impl Table {
     fn spread(&self, first: usize, second: usize) -> Option<Spread> {
         let wanted = (first.min(second), first.max(second));
         let place = pairs_of(self.contenders()).position(|pair| pair == wanted)?;
-        Some(self.known(wanted, *self.spreads.pairs.get(place)?))
+        Some(self.marked(wanted, *self.spreads.pairs.get(place)?))
     }
 
     /// A pair's spread that knows whether one of the two is restless.
-    fn known(&self, (first, second): (usize, usize), spread: Spread) -> Spread {
+    fn marked(&self, (first, second): (usize, usize), spread: Spread) -> Spread {
         let is_restless = |contender: usize| self.restless.get(contender).is_some_and(|of| *of);
         Spread { is_restless: is_restless(first) || is_restless(second), ..spread }
     }

@@ -98,7 +98,7 @@ fn pair_spread(told: &[Told]) -> Spread {
     let degrees_of_freedom = (told.len() as f64 - 1.0).max(0.0);
     let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
     let (within, of_windows) = typical(told.iter().filter_map(|told| told.within));
-    Spread { variance, degrees_of_freedom, within, of_windows, is_restless: false }
+    Spread { variance, degrees_of_freedom, within, of_windows, ..Spread::default() }
 }
 
 /// The mean of what windows add in each round, where they tell it.
@@ -120,7 +120,7 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
         degrees_of_freedom,
         within,
         of_windows,
-        is_restless: false,
+        ..Spread::default()
     }
 }
 
