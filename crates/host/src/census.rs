@@ -134,13 +134,21 @@ impl Census {
         }
         let own: BTreeSet<u32> =
             [self, later].iter().flat_map(|census| census.below(roots)).map(|own| own.pid).collect();
-        let is_other = |pid: u32| {
-            // Who has just ended could have run anywhere.
-            let may_run = || of_thread(pid).is_none_or(|allowed| !allowed.intersection(cpus).is_empty());
-            pid != std::process::id() && !own.contains(&pid) && may_run()
+        let before: BTreeMap<u32, Nanos> =
+            self.processes.iter().map(|process| (process.pid, self.account(process))).collect();
+        // Most have used nothing, and of those nobody needs to be asked where they may run.
+        let has_used = |process: &Process| {
+            before.get(&process.pid).is_none_or(|before| *before != later.account(process))
         };
-        let others: BTreeSet<u32> =
-            later.processes.iter().map(|process| process.pid).filter(|pid| is_other(*pid)).collect();
+        // Who has just ended could have run anywhere.
+        let may_run = |pid| of_thread(pid).is_none_or(|allowed| !allowed.intersection(cpus).is_empty());
+        let is_other = |pid: u32| pid != std::process::id() && !own.contains(&pid);
+        let others: BTreeSet<u32> = later
+            .processes
+            .iter()
+            .filter(|process| is_other(process.pid) && has_used(process) && may_run(process.pid))
+            .map(|process| process.pid)
+            .collect();
         let total = |census: &Self| {
             let counted = census.processes.iter().filter(|process| {
                 // Who is there no longer is on its parent's account now.

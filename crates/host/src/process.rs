@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use procfs::FromRead;
 use procfs::process::Stat;
 
 /// A process, zombies included.
@@ -46,8 +47,7 @@ pub fn group_members(group: u32) -> Vec<Process> {
 
 /// The process with this id, `None` when there is none.
 pub fn find(pid: u32) -> Option<Process> {
-    let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
-    process.stat().ok().map(Process::from)
+    Stat::from_file(format!("/proc/{pid}/stat")).ok().map(Process::from)
 }
 
 /// The processes above `pid`, the nearest first, as far as they can be seen.
@@ -124,7 +124,6 @@ impl From<Stat> for Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use procfs::FromRead;
 
     fn process(line: &str) -> Process {
         Stat::from_read(line.as_bytes()).expect(line).into()
