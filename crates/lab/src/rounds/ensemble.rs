@@ -105,7 +105,8 @@ impl Ensemble<'_> {
 
     fn begin_all<'a>(&self, server_runs: Vec<ServerRun<'a>>, telling: &Telling<'_>) -> Vec<Part<'a>> {
         let mut parts: Vec<Part<'a>> = Vec::new();
-        for server_run in server_runs {
+        for mut server_run in server_runs {
+            server_run.begun_before = begun_before(&server_run, &mut parts);
             let part = if self.has_room(&parts) { self.begin(server_run, telling) } else { Part::Waiting };
             parts.push(part);
         }
@@ -312,6 +313,13 @@ impl Part<'_> {
             Self::Waiting => None,
         }
     }
+}
+
+/// The other one of a contender and its A/A control, if it has begun: what it needed to get warm need not be found again.
+fn begun_before(server_run: &ServerRun<'_>, begun: &mut [Part<'_>]) -> Option<Run> {
+    let original = server_run.entry.original();
+    let is_other = |ongoing: &OngoingRun<'_>| ongoing.server_run.entry.original() == original;
+    alive(begun).find(|(_, ongoing)| is_other(ongoing)).map(|(_, ongoing)| ongoing.run.clone())
 }
 
 /// Those who are measured in one piece as well: further processes of a contender are there for its turns alone.

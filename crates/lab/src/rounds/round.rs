@@ -74,6 +74,7 @@ impl Runner<'_> {
         if !self.plan.takes_turns() {
             return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
         }
+        let parts = if index == 0 { self.originals_first(parts) } else { parts };
         let mut present: Vec<usize> = Vec::new();
         parts.iter().for_each(|part| {
             if !present.contains(&part.setting) {
@@ -86,6 +87,22 @@ impl Runner<'_> {
             let together: Vec<Part> = parts.iter().filter(|part| part.setting == setting).copied().collect();
             self.together(index, &together, &order.cells, pace);
         }
+    }
+
+    /// Those parts, but no A/A control before its original: in its first life a contender is looked at for longer, and its system calls are
+    /// counted. Turns have an order of their own.
+    fn originals_first(&self, mut parts: Vec<Part>) -> Vec<Part> {
+        for place in 0..parts.len() {
+            let Part { subject, setting, .. } = parts[place];
+            let original = self.record.contenders[subject].original();
+            let is_original = |part: &Part| {
+                self.subjects[part.subject].identity.name == original && part.setting == setting
+            };
+            if let Some(behind) = parts[place..].iter().position(is_original) {
+                parts.swap(place, place + behind);
+            }
+        }
+        parts
     }
 
     /// One life of a subject, measured in one piece.
@@ -333,6 +350,7 @@ impl Runner<'_> {
             energy: self.energy.as_ref(),
             lives: if round == 0 { Lives::First } else { Lives::Later },
             record: &self.record,
+            begun_before: None,
             entry: &self.record.contenders[part.subject],
             subject,
             cells,

@@ -66,6 +66,8 @@ pub(crate) struct ServerRun<'a> {
     pub lives: Lives,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
+    /// The contender or its A/A control, where the other one of them has begun before in this round.
+    pub begun_before: Option<Run>,
     /// What the record says of the contender.
     pub entry: &'a Entry,
     /// The contender.

@@ -138,19 +138,17 @@ impl ServerRun<'_> {
         warmed.map_or(0.0, |warmup| rate_at_the_end(&warmup.per_second))
     }
 
-    /// The earlier lives of the same contender and of its control, in the same setting: what both get follows from the same lives, or
-    /// they would not be alike.
+    /// The earlier lives of the same contender and of its control, in the same setting, the one that began before in this round included:
+    /// what both get follows from the same lives, or they would not be alike.
     pub(super) fn earlier_runs(&self) -> impl Iterator<Item = &Run> {
         let original = self.entry.original();
         let is_own = move |run: &Run| {
             let entry = self.record.contenders.iter().find(|entry| entry.identity.name == run.contender);
             entry.is_some_and(|entry| entry.original() == original)
         };
-        self.record
-            .rounds
-            .iter()
-            .flat_map(|round| &round.runs)
-            .filter(move |run| is_own(run) && run.setting() == self.setting && run.failure.is_none())
+        let measured = self.record.rounds.iter().flat_map(|round| &round.runs);
+        let measured = measured.filter(move |run| is_own(run) && run.setting() == self.setting);
+        measured.filter(|run| run.failure.is_none()).chain(&self.begun_before)
     }
 
     /// Length of the slice in which system calls are counted, in seconds: where windows are shorter, as long as those.
