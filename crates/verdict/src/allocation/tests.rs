@@ -130,11 +130,20 @@ fn before_the_first_round_what_is_usual_decides() {
     let experiment = &testing::record(&[("a", &[1e4]), ("b", &[1e4])]).experiment;
     let means = Means { rotation: SECOND, ..means(300) };
     let usual = opening(experiment, 6, &means, None).expect("fits");
-    assert!((3..=12).contains(&usual.rounds) && usual.turns >= 15, "{usual:?}");
-    let noise = assay_model::verdict::Noise { restart_cv: 0.1, window_cv: 0.05, windows_per_life: 20.0 };
-    let past = Past { run: "before".to_owned(), noise, turn: None };
-    let restless = opening(experiment, 6, &means, Some(&past)).expect("fits");
-    assert!(restless.rounds > usual.rounds, "{restless:?} {usual:?}");
+    let after = |restart_cv, window_cv| {
+        let noise = assay_model::verdict::Noise { restart_cv, window_cv, windows_per_life: 20.0 };
+        let past = Past { run: "before".to_owned(), noise, turn: None };
+        opening(experiment, 6, &means, Some(&past)).expect("fits")
+    };
+    let (restless, unsteady) = (after(0.2, 0.01), after(0.005, 0.3));
+    assert!(
+        unsteady.rounds < usual.rounds && usual.rounds <= restless.rounds,
+        "{unsteady:?} {usual:?} {restless:?}"
+    );
+    assert!(
+        unsteady.turns > usual.turns && usual.turns >= restless.turns,
+        "{unsteady:?} {usual:?} {restless:?}"
+    );
 }
 
 #[test]
