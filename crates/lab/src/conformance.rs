@@ -10,6 +10,7 @@ use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
 use assay_model::protocol::Protocol;
 use assay_model::record::{NotRun, Stage};
+use assay_model::units::Nanos;
 use assay_model::workload::{RequestKind, Workload};
 use assay_tls::Client;
 use jiff::Timestamp;
@@ -201,7 +202,8 @@ impl Inquiry {
         let found = match missing {
             Some(reason) if inspection.workloads.is_empty() => Err(reason.clone()),
             _ => prepare(subject, host, folder, &work, observer, stop)
-                .and_then(|()| inspection.inspect(subject, observer)),
+                .and_then(|()| inspection.inspect(subject, observer))
+                .map(|inspected| inspected.conformance),
         };
         let (conformance, not_run) = match found {
             Ok(conformance) => (Some(conformance), None),
@@ -272,13 +274,21 @@ pub(crate) struct Inspection<'a> {
     pub stop: &'a Stop,
 }
 
+/// What such a life has shown.
+pub(crate) struct Inspected {
+    /// What the server keeps of the rules.
+    pub conformance: Conformance,
+    /// From its start to its first right answer; zero where it ran already.
+    pub startup_ns: Nanos,
+}
+
 impl Inspection<'_> {
     /// Starts the server, asks it at its own paths, and stops it.
     pub(crate) fn inspect(
         &self,
         subject: &Subject,
         observer: &mut dyn Observer,
-    ) -> Result<Conformance, NotRun> {
+    ) -> Result<Inspected, NotRun> {
         // The rules are those of HTTP, and no call of gRPC is answered in HTTP/1.1.
         let of_http = self.workloads.iter().filter(|workload| !workload.grpc);
         let own: Vec<Workload> = of_http.map(|workload| subject.asked(workload)).collect();
@@ -291,20 +301,16 @@ impl Inspection<'_> {
         inspection.inspect_as_it_is(subject, observer)
     }
 
-    fn inspect_as_it_is(
-        &self,
-        subject: &Subject,
-        observer: &mut dyn Observer,
-    ) -> Result<Conformance, NotRun> {
+    fn inspect_as_it_is(&self, subject: &Subject, observer: &mut dyn Observer) -> Result<Inspected, NotRun> {
         observer.notice(&Event::Checking { contender: &subject.identity.name });
         if let (true, Launch::Running { authority, .. }) = (self.http2, &subject.launch) {
             // Whether it speaks HTTP/2 at all is the first of the rules.
-            return self.ask(authority);
+            return Ok(Inspected { conformance: self.ask(authority)?, startup_ns: Nanos::ZERO });
         }
         let server = Server::start(subject, &self.start_order())?;
-        let asked = self.ask(&server.authority);
+        let (asked, startup_ns) = (self.ask(&server.authority), server.startup_ns);
         server.stop(self.link)?;
-        asked
+        Ok(Inspected { conformance: asked?, startup_ns })
     }
 
     fn ask(&self, authority: &str) -> Result<Conformance, NotRun> {

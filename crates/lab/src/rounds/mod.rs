@@ -128,6 +128,8 @@ struct Runner<'a> {
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
     asking: Duration,
+    /// What each subject that was asked took to start.
+    startups: BTreeMap<usize, Nanos>,
     /// Failures in a row, by subject and setting.
     failures: BTreeMap<(usize, Setting), u32>,
     /// Names of those whom another round may tell apart; `None` while everybody takes part whatever the results.
@@ -202,6 +204,7 @@ impl<'a> Runner<'a> {
             energy: None,
             began: Instant::now(),
             asking: Duration::ZERO,
+            startups: BTreeMap::new(),
             failures: BTreeMap::new(),
             unsettled: None,
             settles: Settles::new(&plan.experiment),
@@ -220,6 +223,7 @@ impl<'a> Runner<'a> {
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
+        self.admit_control();
         self.probe_links()?;
         self.measure()?;
         // Whoever stops the long look has all rounds.

@@ -12,7 +12,7 @@ use assay_model::workload::Workload;
 use super::event::Event;
 use super::server_hosts::{ServerHost, longest_window};
 use super::{Runner, control};
-use crate::conformance::{Inspection, TIME_IN_A_RUN};
+use crate::conformance::{Inspected, Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
@@ -93,14 +93,16 @@ impl Runner<'_> {
                 Err(reason) => self.drop_out(index, reason),
             }
         }
-        if self.plan.experiment.aa {
-            self.admit_control();
-        }
         self.save()
     }
 
-    fn admit_control(&mut self) {
-        let Some((subject, entry)) = control::control(self.plan, &self.record.contenders) else { return };
+    /// Has one contender take part a second time, if that is wanted.
+    pub(super) fn admit_control(&mut self) {
+        if !self.plan.experiment.aa {
+            return;
+        }
+        let control = control::control(self.plan, &self.record.contenders, &self.startups);
+        let Some((subject, entry)) = control else { return };
         log::control(&entry);
         self.subjects.push(subject);
         self.record.contenders.push(entry);
@@ -226,7 +228,10 @@ impl Runner<'_> {
             stop: self.stop,
         };
         match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
-            Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
+            Ok(Inspected { conformance, startup_ns }) => {
+                self.record.contenders[index].conformance = Some(conformance);
+                self.startups.insert(index, startup_ns);
+            }
             // Whoever is to speak HTTP/2 need not speak HTTP/1.1.
             Err(_) if setting.protocol.is_http2() => {}
             Err(reason) if self.cannot_start(index, setting, &reason) => {
