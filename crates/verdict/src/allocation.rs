@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::experiment::{Cell, Experiment};
-use assay_model::record::{Entry, Record, Round};
+use assay_model::record::{Entry, Record, Round, Run, Turn};
 use assay_model::units::Nanos;
 use assay_stats::planning::{self, Components, Costs, Course};
 use assay_stats::tiers::LEAST_MARGIN;
@@ -18,6 +18,8 @@ use super::{CONFIDENCE, latency, median};
 /// Who is told apart from everybody has a turn in every second rotation: fewer than others, and never none, because rates and tails
 /// are told of all.
 pub const SETTLED_EVERY: u32 = 2;
+/// The turns that this leaves, of the fewest that a round has: two of three.
+const SETTLED_SHARE_OF_FEW: f64 = 2.0 / 3.0;
 
 /// What there is to spend, and what things take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,10 +122,12 @@ impl Seen {
         let tables = Tables::of(evidence);
         let settled = Settled(told_apart(evidence, &tables));
         let cells = turned_cells(record.rounds.last());
+        // A round that was planned too short takes the time of the next, so few rotations are what is planned for.
+        let share =
+            |participant: &str, cell: &Cell| settled.share_of(participant, cell).max(SETTLED_SHARE_OF_FEW);
         let of_cell = |(cell, turns): (&&Cell, &CellTurns)| {
-            let shares: f64 =
-                turns.participants.iter().map(|participant| settled.share_of(participant, cell)).sum();
-            turns.each.as_secs_f64() * shares
+            let shares: f64 = turns.participants.iter().map(|participant| share(participant, cell)).sum();
+            turns.each.as_secs_f64() * shares * turns.repeats
         };
         let (own, expected) = (tables.components(), expected(&record.experiment, past));
         let contenders = own_contenders(record);
@@ -198,29 +202,37 @@ struct CellTurns {
     /// From the beginning of one to that of the next, on average.
     each: Nanos,
     count: u64,
+    /// How many times as many there were as turns that nobody disturbed would have been.
+    repeats: f64,
     /// Who took them.
     participants: BTreeSet<String>,
 }
 
 fn turned_cells(round: Option<&Round>) -> BTreeMap<&Cell, CellTurns> {
-    let mut taken: BTreeMap<&Cell, (Vec<[u64; 2]>, BTreeSet<String>)> = BTreeMap::new();
+    let mut taken: BTreeMap<&Cell, Vec<(&Run, &Turn)>> = BTreeMap::new();
     for run in round.into_iter().flat_map(|round| &round.runs) {
         for window in run.cells.iter().filter(|window| !window.turns.is_empty()) {
-            let (turns, participants) = taken.entry(&window.cell).or_default();
-            turns.extend(
-                window.turns.iter().map(|turn| {
-                    [turn.offset_ns.0, turn.load.settle_ns.0.saturating_add(turn.load.window_ns.0)]
-                }),
-            );
-            participants.insert(run.contender.clone());
+            taken.entry(&window.cell).or_default().extend(window.turns.iter().map(|turn| (run, turn)));
         }
     }
-    let of_cell = |(turns, participants): (Vec<[u64; 2]>, BTreeSet<String>)| CellTurns {
-        each: each(&turns),
-        count: turns.len() as u64,
-        participants,
-    };
-    taken.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
+    taken.into_iter().map(|(cell, turns)| (cell, CellTurns::of(&turns))).collect()
+}
+
+impl CellTurns {
+    fn of(turns: &[(&Run, &Turn)]) -> Self {
+        let spans: Vec<[u64; 2]> = turns
+            .iter()
+            .map(|(_, turn)| [turn.offset_ns.0, turn.load.settle_ns.0.saturating_add(turn.load.window_ns.0)])
+            .collect();
+        let wanted: BTreeSet<(&str, u32, u32)> =
+            turns.iter().map(|(run, turn)| (run.contender.as_str(), run.replica, turn.rotation)).collect();
+        Self {
+            each: each(&spans),
+            count: turns.len() as u64,
+            repeats: turns.len() as f64 / wanted.len().max(1) as f64,
+            participants: turns.iter().map(|(run, _)| run.contender.clone()).collect(),
+        }
+    }
 }
 
 /// What turns take, each with its beginning and its length: the length on average, because turns at a slow server are longer, and what

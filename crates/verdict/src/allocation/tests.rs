@@ -62,7 +62,7 @@ fn who_is_told_apart_from_everybody_gets_every_second_turn() {
     let cell = Cell::closed("hello", 64);
     let shares = ["far", "a", "b", "limit"].map(|name| seen.settled.share_of(name, &cell));
     assert_eq!(shares, [0.5, 1.0, 1.0, 1.0]);
-    assert_eq!(seen.rotation, Nanos(EACH.0 * 7 / 2), "three and a half turns");
+    assert_eq!(seen.rotation, Nanos(EACH.0 * 11 / 3), "three turns, and two of three");
     assert!(!seen.settled.has("far", &Cell::closed("hello", 16)), "it was not measured there");
 }
 
@@ -144,6 +144,15 @@ fn before_the_first_round_what_is_usual_decides() {
         unsteady.turns > usual.turns && usual.turns >= restless.turns,
         "{unsteady:?} {usual:?} {restless:?}"
     );
+}
+
+#[test]
+fn turns_that_were_repeated_take_time() {
+    let mut record = record(&[("a", 1e4), ("b", 1.001e4)], 1, 10, [0.01, 0.1]);
+    let turns = &mut record.rounds[0].runs[0].cells[0].turns;
+    // Of one contender each second turn was had again at once.
+    turns.iter_mut().for_each(|turn| turn.rotation /= 2);
+    assert_eq!(seen(&record).rotation, Nanos(EACH.0 * 2 * 20 / 15));
 }
 
 #[test]
