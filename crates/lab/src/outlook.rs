@@ -42,6 +42,7 @@ impl RunPlan {
             contenders,
             rounds: prediction.rounds,
             turns,
+            least_turns: MIN_ROTATIONS,
             round: round.into(),
             rotation: costs.rotation.into(),
             difference,

@@ -179,6 +179,8 @@ fn plan(experiment: &Experiment, contenders: usize) -> planning::ComparisonPlan 
         confidence: CONFIDENCE,
         margin: LEAST_MARGIN,
         looks: experiment.until_settled,
+        // That is the run's own affair ([`Means::turns`]).
+        least_rotations: 1,
     }
 }
 

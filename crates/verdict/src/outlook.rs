@@ -47,6 +47,8 @@ pub struct Intent<'e> {
     pub rounds: u32,
     /// Windows of each restart; `None` where they are in one piece.
     pub turns: Option<u32>,
+    /// Fewest of them that a run has.
+    pub least_turns: u32,
     /// What a round takes besides its turns; all of it, where there are none.
     pub round: Nanos,
     /// What one turn of everybody in every table takes.
@@ -79,6 +81,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
         confidence: CONFIDENCE,
         margin: LEAST_MARGIN,
         looks: experiment.until_settled,
+        least_rotations: intent.turns.map_or(1, |_| intent.least_turns as usize),
     };
     let noise = past.map_or_else(|| usual(experiment, intent.turns), |past| past.noise);
     let expected = Expected { plan, noise: components(&noise, intent.turns), costs: costs(intent) };
@@ -211,6 +214,7 @@ mod tests {
             contenders: 6,
             rounds: 4,
             turns: Some(20),
+            least_turns: 3,
             round: Nanos(SECOND.0 * 6),
             rotation: Nanos(SECOND.0 * 3),
             difference: Some(0.05),

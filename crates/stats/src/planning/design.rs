@@ -13,7 +13,8 @@ use crate::table::detectable;
 use crate::{StatsError, error};
 
 /// Numbers of rounds that are compared; between them little changes.
-pub(super) const ROUNDS: [usize; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300];
+pub(super) const ROUNDS: [usize; 19] =
+    [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300, 500, 1000, 2000];
 /// Degrees of freedom with which a spread is as good as known: no design has more.
 pub(super) const KNOWN: f64 = 1e6;
 /// No run is planned for longer: a day.
@@ -34,6 +35,8 @@ pub struct ComparisonPlan {
     pub margin: f64,
     /// Whether the run is looked at after every round.
     pub looks: bool,
+    /// Fewest windows that a run gives each restart; 1 at least.
+    pub least_rotations: usize,
 }
 
 /// What time things take, for all contenders and tables together.
@@ -185,7 +188,7 @@ fn promising(
     let mut designs = Vec::new();
     for rounds in ROUNDS {
         let rotations = ((budget_s / rounds as f64 - costs.round_s) / costs.rotation_s).floor();
-        if rotations < 1.0 {
+        if rotations < plan.least_rotations as f64 {
             break;
         }
         let design = Design { rounds, rotations: rotations as usize };
@@ -245,13 +248,30 @@ mod tests {
     /// As measured: restarts vary by 1.5 %, windows of a tenth of a second by 23 %.
     const NOISE: Components =
         Components { restart_sd: 0.015, window_sd: 0.23, windows: 20.0, degrees_of_freedom: 60.0 };
-    const SHOWDOWN: ComparisonPlan =
-        ComparisonPlan { contenders: 7, tables: 3, confidence: 0.95, margin: 0.01, looks: false };
+    const SHOWDOWN: ComparisonPlan = ComparisonPlan {
+        contenders: 7,
+        tables: 3,
+        confidence: 0.95,
+        margin: 0.01,
+        looks: false,
+        least_rotations: 1,
+    };
     /// Six seconds to start and warm up everybody, 0.13 s for each of 21 windows.
     const COSTS: Costs = Costs { round_s: 6.0, rotation_s: 2.7 };
 
     fn at(rounds: usize, rotations: usize) -> f64 {
         shows(&SHOWDOWN, &NOISE, Design { rounds, rotations }).unwrap().unwrap()
+    }
+
+    #[test]
+    fn no_design_has_fewer_windows_than_a_run_gives() {
+        let uneven = Components { restart_sd: 0.2, window_sd: 0.01, ..NOISE };
+        let of = |plan: &ComparisonPlan| best(plan, &uneven, &COSTS, 235.0).unwrap().unwrap().design;
+        let (free, bound) = (of(&SHOWDOWN), of(&ComparisonPlan { least_rotations: 7, ..SHOWDOWN }));
+        assert!(
+            free.rotations < 7 && bound.rotations >= 7 && bound.rounds < free.rounds,
+            "{free:?} {bound:?}"
+        );
     }
 
     #[test]

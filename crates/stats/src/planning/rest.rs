@@ -156,8 +156,14 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
 mod tests {
     use super::*;
 
-    const PLAN: ComparisonPlan =
-        ComparisonPlan { contenders: 7, tables: 4, confidence: 0.95, margin: 0.01, looks: false };
+    const PLAN: ComparisonPlan = ComparisonPlan {
+        contenders: 7,
+        tables: 4,
+        confidence: 0.95,
+        margin: 0.01,
+        looks: false,
+        least_rotations: 1,
+    };
     const COSTS: Costs = Costs { round_s: 6.0, rotation_s: 2.7 };
 
     fn noise(restart_sd: f64, window_sd: f64) -> Components {

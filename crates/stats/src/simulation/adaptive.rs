@@ -74,6 +74,7 @@ impl Adaptive {
             confidence: CONFIDENCE,
             margin: LEAST_MARGIN,
             looks: false,
+            least_rotations: 1,
         };
         loop {
             let costs = Costs { rotation_s: self.costs.rotation_s * ongoing.share(), ..self.costs };
