@@ -14,9 +14,9 @@ use crate::tiers::LEAST_MARGIN;
 
 /// What a run holds with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
-/// What is expected of the noise before anything was seen.
+/// What is expected of the noise before anything was seen: what is usual of turns of 0.15 s (docs/results/design.md#usual-noise).
 const EXPECTED: Components =
-    Components { restart_sd: 0.015, window_sd: 0.2, windows: 1.0, degrees_of_freedom: 0.0 };
+    Components { restart_sd: 0.05, window_sd: 0.065, windows: 1.0, degrees_of_freedom: 0.0 };
 
 /// Simulated runs of one kind.
 #[derive(Debug, Clone, PartialEq)]
