@@ -2,6 +2,7 @@
 
 mod quiet;
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use assay_model::record::{Record, Round, Run, Turn};
@@ -103,6 +104,25 @@ fn later_lives_are_warmed_up_just_before_their_turns() {
         assert_eq!(answers > 0, slices > 0, "{answers} answers in {slices} slices");
     }
     assert!(gain_in_warmup(first) > 1.15, "it began at a quarter of its speed: {:?}", first.warmups);
+}
+
+/// An A/A control starts after its original, and is warmed up as a later life of it: just before its turns, and without anything counted.
+#[test]
+fn a_control_goes_by_what_its_original_has_just_needed() {
+    let lab = lab();
+    let asked = ["-c", "2", "-d", "300ms", "--rounds", "1", "--warmup", "2s", "--no-check"];
+    lab.assay(&[&["run", "quick", "slow"][..], &asked].concat()).assert().code(0);
+    let record = lab.record();
+    let control = record.contenders.iter().find(|entry| entry.control_of.is_some()).expect("a control");
+    let life = |name: &str| record.rounds[0].runs.iter().find(|run| run.contender == name).expect("lived");
+    let (original, control) = (life(control.original()), life(&control.identity.name));
+    assert!(original.offset_ns < control.offset_ns, "{:?} {:?}", original.offset_ns, control.offset_ns);
+    assert!(original.warmups[0].counted.is_some(), "{:?}", original.warmups);
+    assert!(control.warmups.iter().all(|warmup| warmup.counted.is_none()), "{:?}", control.warmups);
+    // A turn that other tests disturbed was repeated.
+    let rotations =
+        |run: &Run| -> BTreeSet<u32> { run.cells[0].turns.iter().map(|turn| turn.rotation).collect() };
+    assert_eq!((rotations(original), rotations(control)), ([0, 1].into(), [0, 1].into()));
 }
 
 /// By how much a life's load ended faster than it began, as a busy machine makes it for any server.

@@ -74,7 +74,10 @@ impl Runner<'_> {
         if !self.plan.takes_turns() {
             return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
         }
-        let parts = if index == 0 { self.originals_first(parts) } else { parts };
+        let parts = match index {
+            0 => originals_first(parts, |subject| self.original_of(subject)),
+            _ => parts,
+        };
         let mut present: Vec<usize> = Vec::new();
         parts.iter().for_each(|part| {
             if !present.contains(&part.setting) {
@@ -89,20 +92,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Those parts, but no A/A control before its original: in its first life a contender is looked at for longer, and its system calls are
-    /// counted. Turns have an order of their own.
-    fn originals_first(&self, mut parts: Vec<Part>) -> Vec<Part> {
-        for place in 0..parts.len() {
-            let Part { subject, setting, .. } = parts[place];
-            let original = self.record.contenders[subject].original();
-            let is_original = |part: &Part| {
-                self.subjects[part.subject].identity.name == original && part.setting == setting
-            };
-            if let Some(behind) = parts[place..].iter().position(is_original) {
-                parts.swap(place, place + behind);
-            }
-        }
-        parts
+    /// The subject that another one is the A/A control of; itself where it is none.
+    fn original_of(&self, subject: usize) -> usize {
+        let original = self.record.contenders[subject].original();
+        self.subjects.iter().position(|of| of.identity.name == original).unwrap_or(subject)
     }
 
     /// One life of a subject, measured in one piece.
@@ -419,10 +412,46 @@ impl Part {
     }
 }
 
+/// Those parts, but no A/A control before its original: in its first life a contender is looked at for longer, and its system calls are
+/// counted. Turns have an order of their own.
+fn originals_first(mut parts: Vec<Part>, original_of: impl Fn(usize) -> usize) -> Vec<Part> {
+    for place in 0..parts.len() {
+        let original = Part { subject: original_of(parts[place].subject), ..parts[place] };
+        if let Some(behind) = parts[place..].iter().position(|part| *part == original) {
+            parts.swap(place, place + behind);
+        }
+    }
+    parts
+}
+
 /// Logs are told apart by setting, where there are several.
 fn log_name(contender: &str, setting: Setting) -> String {
     if setting == Setting::USUAL {
         return contender.to_owned();
     }
     format!("{contender}@{}", setting.to_string().replace(['/', ':', ' '], "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_original_begins_before_its_control() {
+        // The last of four subjects is the control of the second.
+        let original_of = |subject: usize| if subject == 3 { 1 } else { subject };
+        let order = |subjects: &[(usize, usize)]| -> Vec<(usize, usize)> {
+            let part = |&(subject, setting): &(usize, usize)| Part { subject, setting, replica: 0 };
+            let parts = originals_first(subjects.iter().map(part).collect(), original_of);
+            parts.into_iter().map(|part| (part.subject, part.setting)).collect()
+        };
+        assert_eq!(order(&[(3, 0), (0, 0), (1, 0), (2, 0)]), [(1, 0), (0, 0), (3, 0), (2, 0)]);
+        assert_eq!(order(&[(1, 0), (2, 0), (3, 0)]), [(1, 0), (2, 0), (3, 0)], "it does already");
+        assert_eq!(
+            order(&[(3, 0), (1, 1), (1, 0), (3, 1)]),
+            [(1, 0), (1, 1), (3, 0), (3, 1)],
+            "in each setting"
+        );
+        assert_eq!(order(&[(3, 0), (2, 0)]), [(3, 0), (2, 0)], "its original does not take part");
+    }
 }
