@@ -100,7 +100,7 @@ impl Rotations<'_> {
             }
         }
         self.connect(&mut participants, &mut failures);
-        self.lead_in(&mut participants, &mut failures);
+        self.lead_in(&mut participants, &mut failures, telling);
         participants.iter_mut().for_each(|(_, participant)| self.fit(participant));
         for (_, participant) in &mut participants {
             participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
@@ -173,10 +173,26 @@ impl Rotations<'_> {
         });
     }
 
-    /// Has each answer for a while, one after the other, before anything counts.
-    fn lead_in(&self, participants: &mut Vec<(usize, Participant<'_, '_>)>, failures: &mut Halts) {
+    /// Has each answer for a while, one after the other, before anything counts; a control as its original was just seen to need.
+    fn lead_in(
+        &self,
+        participants: &mut Vec<(usize, Participant<'_, '_>)>,
+        failures: &mut Halts,
+        telling: &Telling<'_>,
+    ) {
+        let mut controls = participants.iter().map(|(_, participant)| participant.ongoing.server_run.entry);
+        let controlled = controls.find_map(|entry| entry.control_of.clone());
+        let mut original = None;
         keep_going(participants, failures, |participant| {
-            participant.ongoing.lead_in(&mut participant.generator, self.cell)
+            let Participant { ongoing, generator, .. } = participant;
+            if ongoing.server_run.entry.control_of.is_some() && original.is_some() {
+                ongoing.server_run.begun_before = original.take();
+            }
+            ongoing.lead_in(generator, self.cell, telling)?;
+            if controlled.as_ref() == Some(&ongoing.run.contender) {
+                original = Some(ongoing.run.clone());
+            }
+            Ok(())
         });
     }
 

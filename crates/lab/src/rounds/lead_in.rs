@@ -1,5 +1,6 @@
 //! Load just before the turns in a cell, over the connections that they use (docs/method/carousel.md#the-lead-in).
 
+use std::iter::{once, repeat};
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
@@ -8,7 +9,9 @@ use assay_model::units::Nanos;
 
 use super::halt::Halt;
 use super::server_run::{OngoingRun, wanted};
-use super::warmup_length::is_warmed_by_load;
+use super::telling::Telling;
+use super::warmup;
+use super::warmup_length::{is_warmed_by_load, slices_of_new_connections};
 use super::warmup_rule::{
     SMOOTHED_SLICES, WARMUP_SLICE_S, first_at_the_end, is_far_below, rate_at_the_end, slices_needed,
 };
@@ -19,9 +22,9 @@ use crate::log;
 const MOST_SLICES: usize = 8;
 /// Such looks, from which it is learnt: the middle one of three is moved by no outlier.
 const LOOKS: usize = 3;
-/// Fewest slices for a contender that gets warm by load: looks are taken in its first life, which rests less and is warmer than later
-/// ones.
-const LEAST_RECOVERY: usize = 1;
+/// Fewest slices for a contender that gets warm by load: a second. Three looks at slices that vary often show too little
+/// (docs/results/design.md#looks-that-show-too-little).
+const LEAST_RECOVERY: usize = 4;
 
 /// Slices of load for a contender that has rested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +39,14 @@ impl OngoingRun<'_> {
     /// Load before the turns in a cell: on a workload that is new to this life its [warm-up](Self::warmup_length); after a rest as
     /// much as the contender is seen to need, because a server with a just-in-time compiler gives up the code of what it was not
     /// asked for while others had their turns.
-    pub(super) fn lead_in(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Halt> {
+    pub(super) fn lead_in(
+        &mut self,
+        generator: &mut Generator,
+        cell: &Cell,
+        telling: &Telling<'_>,
+    ) -> Result<(), Halt> {
         if !self.run.warmups.iter().any(|warmup| warmup.workload == cell.workload) {
-            return self.warm_up_in_place(generator, cell);
+            return self.warm_up_in_place(generator, cell, telling);
         }
         let (recovery, best) = (self.recovery(), self.best_lead_in(cell));
         let per_second = self.slices(generator, |done| is_enough(done, recovery, best))?;
@@ -51,18 +59,25 @@ impl OngoingRun<'_> {
         Ok(())
     }
 
-    /// The warm-up of a later life, over the connections of its turns.
-    fn warm_up_in_place(&mut self, generator: &mut Generator, cell: &Cell) -> Result<(), Halt> {
-        if self.server_run.earlier_warmup(&cell.workload).is_none() {
-            return Ok(());
-        }
+    /// A warm-up over the connections of the turns that follow it.
+    fn warm_up_in_place(
+        &mut self,
+        generator: &mut Generator,
+        cell: &Cell,
+        telling: &Telling<'_>,
+    ) -> Result<(), Halt> {
         let after_a_rest = self.recovery().known().unwrap_or(0);
         let length =
             self.warmup_length(&cell.workload).at_least(after_a_rest).until_near(self.best_lead_in(cell));
         let per_second = self.slices(generator, |done| length.is_reached(done))?;
+        let counted = if self.server_run.is_counted(&cell.workload) {
+            None
+        } else {
+            self.loaded += Nanos::from_secs_f64(self.server_run.counting_s());
+            Some(self.server_run.count(&mut self.server, generator)?)
+        };
         let settled = length.has_settled(&per_second);
-        let workload = cell.workload.clone();
-        self.run.warmups.push(Warmup { workload, per_second, settled, counted: None });
+        self.file_warmup(Warmup { workload: cell.workload.clone(), per_second, settled, counted }, telling);
         Ok(())
     }
 
@@ -129,23 +144,27 @@ fn best_lead_in_of(lives: &[&Run], cell: &Cell) -> f64 {
     lead_ins.map(|lead_in| rate_at_the_end(&lead_in.per_second)).fold(0.0, f64::max)
 }
 
-/// What looking at a first life took beyond what later lives get.
+/// What warming up and looking at a first life took beyond what later lives get, which are watched as long on their first workload.
 pub(super) fn spared(run: &Run) -> Duration {
     let needed = recovery_of(&[run]).slices();
+    let on_first = if is_warmed_by_load(run) { usize::MAX } else { needed };
+    let least = once(on_first).chain(repeat(needed));
+    let warmups: Duration = run.warmups.iter().zip(least).map(|(of, least)| warmup::spared(of, least)).sum();
     let given = run.lead_ins.iter().map(|lead_in| lead_in.per_second.len());
     let slices: usize = given.map(|slices| slices.saturating_sub(needed)).sum();
-    Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+    warmups + Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
 }
 
 /// What the contender of these lives needs after a rest. A server that rested is not colder than one that has just been started, so a
 /// look is no longer than the longest warm-up of its first life, and what follows it to compare with.
 fn recovery_of(lives: &[&Run]) -> Recovery {
-    let first_life = lives.iter().find(|run| !run.warmups.is_empty());
-    let warmups = || first_life.iter().flat_map(|run| &run.warmups);
-    let when_cold = warmups().map(slices_needed).max().unwrap_or(0);
-    if !first_life.is_some_and(|run| is_warmed_by_load(run)) {
-        return Recovery::Known(when_cold);
+    let Some(first_life) = lives.iter().find(|run| !run.warmups.is_empty()) else {
+        return Recovery::Known(0);
+    };
+    if !is_warmed_by_load(first_life) {
+        return Recovery::Known(slices_of_new_connections(first_life));
     }
+    let when_cold = first_life.warmups.iter().map(slices_needed).max().unwrap_or(0);
     let length = (when_cold + SMOOTHED_SLICES).min(MOST_SLICES);
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins);
     let looks = lead_ins.filter_map(|lead_in| lead_in.per_second.get(..length));
@@ -229,7 +248,8 @@ mod tests {
     fn life(cold: usize, lead_ins: usize) -> Run {
         let (workload, counted) = ("hello".to_owned(), None);
         let slow_until = |slices: usize, all: usize| -> Vec<f64> {
-            (0..all).map(|slice| if slice < slices { 50.0 } else { 100.0 }).collect()
+            let slow = if cold > 1 { 40.0 } else { 60.0 };
+            (0..all).map(|slice| if slice < slices { slow } else { 100.0 }).collect()
         };
         let warmup = Warmup { workload, per_second: slow_until(cold, cold + 6), settled: true, counted };
         let looked = slow_until(2, (cold + SMOOTHED_SLICES).min(MOST_SLICES));
@@ -242,9 +262,9 @@ mod tests {
         assert_eq!(recovery_of(&[&life(0, 0)]), Recovery::Known(0), "it was warm at once");
         assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(1), "nothing shorter is to be found");
         assert_eq!(recovery_of(&[&life(4, 2)]), Recovery::Look(6));
-        assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(2));
+        assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(LEAST_RECOVERY));
         assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_SLICES), "two seconds are enough");
-        assert_eq!(spared(&life(4, 3)), Duration::from_secs_f64(3.0 * 4.0 * WARMUP_SLICE_S));
+        assert_eq!(spared(&life(4, 3)), Duration::from_secs_f64(3.0 * 2.0 * WARMUP_SLICE_S));
         assert_eq!(spared(&life(4, 2)), Duration::ZERO, "later lives may look as well");
     }
 

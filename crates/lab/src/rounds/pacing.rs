@@ -158,23 +158,23 @@ impl Runner<'_> {
     }
 }
 
-/// What first lives took that later ones do not, where they were started one after the other: the time of a warm-up from the moment at
-/// which its server was ready, with generators that were started for it alone, less the load that later lives get in its place.
+/// What first lives took that later ones do not: load, and where they were started one after the other, generators for warm-ups alone.
 fn spared(runs: &[Run]) -> Duration {
     let begins = runs.iter().skip(1).map(|next| Some(next.offset_ns)).chain([None]);
-    runs.iter().zip(begins).map(|(run, next)| spared_of(run, next) + lead_in::spared(run)).sum()
+    runs.iter().zip(begins).map(|(run, next)| starting(run, next) + lead_in::spared(run)).sum()
 }
 
-/// What warming up took beyond what a later life gets; `next` is when the life after it began.
-fn spared_of(run: &Run, next: Option<Nanos>) -> Duration {
-    let slices: Duration = run.warmups.iter().map(warmup::spared).sum();
-    let load: Duration = run.warmups.iter().map(warmup::given).sum();
+/// What starting generators took for the warm-ups that a life had before `next` began. The others were over the connections of turns.
+fn starting(run: &Run, next: Option<Nanos>) -> Duration {
     let ready = run.offset_ns + run.startup_ns;
-    let took = next.map_or(load, |next| Duration::from_nanos((next - ready).0));
+    let mut left = next.map_or(Duration::ZERO, |next| Duration::from_nanos((next - ready).0));
+    let mut before = 0;
+    for load in run.warmups.iter().map(warmup::given) {
+        let Some(rest) = left.checked_sub(load) else { break };
+        (left, before) = (rest, before + 1);
+    }
     // The next one may belong to another group, which begins when this one has been measured.
-    let starting =
-        took.saturating_sub(load).min(MOST_STARTING * u32::try_from(run.warmups.len()).unwrap_or(u32::MAX));
-    slices + starting
+    left.min(MOST_STARTING * before)
 }
 
 #[cfg(test)]
@@ -201,9 +201,12 @@ mod tests {
         let later = 2.0 * 0.25;
         let alone = spared(&[life(0.0)]).as_secs_f64();
         assert!((alone - (load - later)).abs() < 1e-6, "{alone}");
-        let followed = spared_of(&life(0.0), Some(Nanos::from_secs_f64(0.5 + load + 0.8))).as_secs_f64();
-        assert!((followed - (load - later + 0.8)).abs() < 1e-6, "{followed}");
-        let other_group = spared_of(&life(0.0), Some(Nanos::from_secs_f64(60.0))).as_secs_f64();
-        assert!(other_group <= load + 2.0 * MOST_STARTING.as_secs_f64(), "{other_group}");
+        let before = |next_s: f64| starting(&life(0.0), Some(Nanos::from_secs_f64(next_s))).as_secs_f64();
+        assert!(
+            (before(0.5 + load + 0.8) - 0.8).abs() < 1e-6,
+            "both were warmed up before the next one began"
+        );
+        assert!((before(0.5 + load / 2.0 + 0.3) - 0.3).abs() < 1e-6, "one of them was");
+        assert!((before(60.0) - 2.0 * MOST_STARTING.as_secs_f64()).abs() < 1e-6, "it is in another group");
     }
 }

@@ -13,7 +13,7 @@ use super::event::Event;
 use super::halt::Halt;
 use super::server_run::{OngoingRun, ServerRun, wanted};
 use super::telling::Telling;
-use super::warmup_length::{Life, WarmupLength, gets_warm};
+use super::warmup_length::{Life, WarmupLength, gets_warm, is_warmed_by_load};
 use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end, slices_needed};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
@@ -29,23 +29,39 @@ impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
     pub(super) fn warm_up(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
-        self.warm_up_but(|_| false, telling)
+        for cell in self.widest_cells() {
+            self.warm_up_in(cell, telling)?;
+        }
+        self.learn(Occasion::Later)?;
+        Ok(())
     }
 
-    /// Load before the first turn, on every workload of which nobody knows yet how much it takes; the others are left to
+    /// Load before the first turn, on workloads in which nobody takes turns, and in a contender's first life on one that needs no database
+    /// and one that does: what a server holds has to be known before the next one starts. If the first life turns out to get warm by
+    /// load, it has all workloads at once: code that was compiled for one of them may be given up for the next. The others are left to
     /// the [lead-in](Self::lead_in) of their first cell.
     pub(super) fn warm_up_for_turns(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
-        let (experiment, cells) = (&self.server_run.plan.experiment, &self.server_run.cells);
-        let turned: BTreeSet<String> = cells
-            .iter()
-            .filter(|cell| experiment.is_turned(cell))
-            .filter(|cell| self.server_run.earlier_warmup(&cell.workload).is_some())
-            .map(|cell| cell.workload.clone())
-            .collect();
-        self.warm_up_but(|workload| turned.contains(workload), telling)
+        let mut kinds = BTreeSet::new();
+        for cell in self.widest_cells() {
+            let is_first_of_kind = kinds.insert(self.server_run.database_of(&cell).is_some());
+            let is_known = self.server_run.earlier_warmup(&cell.workload).is_some();
+            let is_asked_now = is_first_of_kind || is_warmed_by_load(&self.run);
+            if (is_asked_now && !is_known) || !self.takes_turns_on(&cell.workload) {
+                self.warm_up_in(cell, telling)?;
+            }
+        }
+        self.learn(Occasion::Later)?;
+        Ok(())
     }
 
-    fn warm_up_but(&mut self, is_left: impl Fn(&str) -> bool, telling: &Telling<'_>) -> Result<(), Halt> {
+    fn takes_turns_on(&self, workload: &str) -> bool {
+        let mut own = self.server_run.cells.iter().filter(|cell| cell.workload == workload);
+        own.any(|cell| self.server_run.plan.experiment.is_turned(cell))
+    }
+
+    /// The cell of each workload that has most requests in flight; workloads without a database first, because what is slow at first on
+    /// these is the server itself.
+    fn widest_cells(&self) -> Vec<Cell> {
         let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
         for cell in &self.server_run.cells {
             let known = widest.entry(&cell.workload).or_insert(cell);
@@ -53,27 +69,32 @@ impl OngoingRun<'_> {
                 *known = cell;
             }
         }
-        for cell in widest.into_values().filter(|cell| !is_left(&cell.workload)) {
-            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
-            let cell = Cell { connections, ..cell.capacity() };
-            let length =
-                self.warmup_length(&cell.workload).until_near(self.server_run.warm_rate(&cell.workload));
-            let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
-            let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
-            self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
-            self.tell(&warmup, telling);
-            self.run.warmups.push(warmup);
-        }
-        self.learn(Occasion::Later)?;
+        let mut cells: Vec<Cell> = widest.into_values().cloned().collect();
+        cells.sort_by_key(|cell| self.server_run.database_of(cell).is_some());
+        cells
+    }
+
+    fn warm_up_in(&mut self, cell: Cell, telling: &Telling<'_>) -> Result<(), Halt> {
+        let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
+        let cell = Cell { connections, ..cell.capacity() };
+        let length = self.warmup_length(&cell.workload).until_near(self.server_run.warm_rate(&cell.workload));
+        let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
+        let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
+        self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
+        self.file_warmup(warmup, telling);
         Ok(())
     }
 
-    /// Tells how fast the contender was when it was warm, if it was loaded for that.
-    fn tell(&self, Warmup { workload, per_second, .. }: &Warmup, telling: &Telling<'_>) {
-        if !per_second.is_empty() {
-            let (contender, per_second) = (&self.run.contender, rate_at_the_end(per_second));
+    /// Files a warm-up, and tells how fast the contender was in the end, if it was loaded for that.
+    pub(super) fn file_warmup(&mut self, warmup: Warmup, telling: &Telling<'_>) {
+        let is_known = self.server_run.earlier_warmup(&warmup.workload).is_some();
+        let (contender, Warmup { workload, per_second, .. }) = (&self.run.contender, &warmup);
+        log::warmed_up(contender, &warmup, WARMUP_SLICE_S, is_known);
+        if !is_known && !per_second.is_empty() {
+            let per_second = rate_at_the_end(per_second);
             telling.notice(&Event::WarmedUp { contender, workload, per_second });
         }
+        self.run.warmups.push(warmup);
     }
 
     /// How long the warm-up on a workload is that this life was not asked for yet.
@@ -95,8 +116,7 @@ impl ServerRun<'_> {
     /// ([`WarmupLength`]). The rule is the same for everybody; a compiled server is done in the least time, one with a just-in-time
     /// compiler takes what it needs.
     fn warm_up_on(&self, server: &mut Server, cell: &Cell, length: WarmupLength) -> Result<Warmup, Halt> {
-        let known = self.earlier_warmup(&cell.workload);
-        let is_counted = known.is_some_and(|known| known.counted.is_some());
+        let is_counted = self.is_counted(&cell.workload);
         let workload = cell.workload.clone();
         let mut warmup = Warmup { workload, per_second: Vec::new(), settled: false, counted: None };
         if !length.is_reached(&[]) || !is_counted {
@@ -104,11 +124,10 @@ impl ServerRun<'_> {
             wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
             warmup.per_second = self.warm_up_by(server, &mut generator, |done| length.is_reached(done))?;
             if !is_counted {
-                warmup.counted = Some(self.counted(server, &mut generator)?);
+                warmup.counted = Some(self.count(server, &mut generator)?);
             }
         }
         warmup.settled = length.has_settled(&warmup.per_second);
-        log::warmed_up(&self.subject.identity.name, &warmup, WARMUP_SLICE_S, known.is_some());
         Ok(warmup)
     }
 
@@ -132,6 +151,13 @@ impl ServerRun<'_> {
         self.earlier_runs().find_map(|run| run.warmups.iter().find(|warmup| warmup.workload == workload))
     }
 
+    /// Whether the system calls of the contender on a workload are counted, or nobody asks for them: those of an A/A control.
+    pub(super) fn is_counted(&self, workload: &str) -> bool {
+        let own = self.earlier_runs().filter(|run| run.contender == self.subject.identity.name);
+        let mut warmups = own.flat_map(|run| &run.warmups).filter(|warmup| warmup.workload == workload);
+        self.entry.control_of.is_some() || warmups.any(|warmup| warmup.counted.is_some())
+    }
+
     /// The rate at which the first warm-up on a workload ended, where it warmed the contender up; else 0.
     fn warm_rate(&self, workload: &str) -> f64 {
         let warmed = self.earlier_warmup(workload).filter(|warmup| gets_warm(warmup));
@@ -152,15 +178,15 @@ impl ServerRun<'_> {
     }
 
     /// Length of the slice in which system calls are counted, in seconds: where windows are shorter, as long as those.
-    fn counting_s(&self) -> f64 {
+    pub(super) fn counting_s(&self) -> f64 {
         COUNTING_S.min(self.plan.experiment.window_s)
     }
 
     /// One more slice for what must not be counted inside a window: a counted system call takes longer.
-    fn counted(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Halt> {
+    pub(super) fn count(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Halt> {
         let length = Nanos::from_secs_f64(self.counting_s());
         let counters = Counters::start(&self.plan.isolation.server);
-        let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, length, wanted))?;
+        let turn = wanted(server, self.stop, |wanted| generator.window(length, Nanos::ZERO, wanted))?;
         Ok(counters.finish(turn.answered))
     }
 }
@@ -177,9 +203,10 @@ pub(super) fn given(warmup: &Warmup) -> Duration {
     Duration::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s)
 }
 
-/// What of it a later life does not get.
-pub(super) fn spared(warmup: &Warmup) -> Duration {
-    given(warmup) - Duration::from_secs_f64(slices_needed(warmup) as f64 * WARMUP_SLICE_S)
+/// What of it a later life does not get, which has `least` slices if they are as many.
+pub(super) fn spared(warmup: &Warmup, least: usize) -> Duration {
+    let later = slices_needed(warmup).max(least).min(warmup.per_second.len());
+    given(warmup) - Duration::from_secs_f64(later as f64 * WARMUP_SLICE_S)
 }
 
 #[cfg(test)]
@@ -191,6 +218,8 @@ mod tests {
         let (workload, counted) = ("hello".to_owned(), Some(Counted::default()));
         let per_second = vec![50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0];
         let warmup = Warmup { workload, per_second, settled: true, counted };
-        assert_eq!(spared(&warmup), Duration::from_millis(4 * 250 + 100));
+        assert_eq!(spared(&warmup, 0), Duration::from_millis(4 * 250 + 100));
+        assert_eq!(spared(&warmup, 5), Duration::from_millis(2 * 250 + 100), "a rest asks for more");
+        assert_eq!(spared(&warmup, usize::MAX), Duration::from_millis(100));
     }
 }

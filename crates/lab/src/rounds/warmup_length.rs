@@ -108,9 +108,9 @@ impl Life<'_> {
         first_warmup.filter(|_| is_new).map_or(0, slices_needed)
     }
 
-    /// Whether this life was warm at once on the first workload that it was asked for: on others, a runtime is no colder.
+    /// Whether this life was not cold on the first workload that it was asked for: on others, a runtime is no colder.
     fn is_compiled(&self) -> bool {
-        self.run.warmups.first().is_some_and(|first| first.settled && !gets_warm(first))
+        self.run.warmups.first().is_some_and(|first| first.settled && !was_cold(first))
     }
 
     /// Whether the contender gets warm by load, as its first life shows, and this life is not warm on any workload yet.
@@ -119,16 +119,27 @@ impl Life<'_> {
     }
 }
 
-/// Whether a server gets warm by load, as any warm-up of a life shows.
+/// Whether a server gets warm by load, as the first warm-up of a life shows. A runtime is coldest there. On further workloads a pool of
+/// connections or a cache is slow at first, which a rest does not undo; and what is less than [far slower](SLOW_WHEN_COLD) may be the
+/// machine.
 pub(super) fn is_warmed_by_load(run: &Run) -> bool {
-    run.warmups.iter().any(gets_warm)
+    run.warmups.first().is_some_and(was_cold)
+}
+
+/// Slices of load for a contender that has rested and does not get warm by load: its connections are new, if they were slow in its
+/// first life.
+pub(super) fn slices_of_new_connections(run: &Run) -> usize {
+    run.warmups.first().map_or(0, slices_needed).min(SLICES_OF_NO_WARMUP)
+}
+
+fn was_cold(warmup: &Warmup) -> bool {
+    let slices = &warmup.per_second;
+    slices.first().is_some_and(|first| *first < SLOW_WHEN_COLD * rate_at_the_end(slices))
 }
 
 /// Whether a server gets warm by load, as its warm-up on a workload shows.
 pub(super) fn gets_warm(warmup: &Warmup) -> bool {
-    let slices = &warmup.per_second;
-    let was_cold = slices.first().is_some_and(|first| *first < SLOW_WHEN_COLD * rate_at_the_end(slices));
-    was_cold || slices_needed(warmup) > SLICES_OF_NO_WARMUP
+    was_cold(warmup) || slices_needed(warmup) > SLICES_OF_NO_WARMUP
 }
 
 #[cfg(test)]
@@ -217,6 +228,17 @@ mod tests {
         let pool = [vec![50.0], vec![100.0; 20]].concat();
         assert!(until_seen(1).contains(&given(compiled_server, &pool)), "as one that connects to a database");
         assert_eq!(given(on(&compiled(4, 10)), &compiled(0, 99)), LEAST_SLICES, "it gets warm by load");
+    }
+
+    #[test]
+    fn a_pool_that_fills_on_a_further_workload_makes_no_server_one_that_gets_warm_by_load() {
+        let (even, pool) = (warmup(&compiled(0, 6), true), warmup(&[40.0, 100.0, 100.0, 100.0], true));
+        assert!(gets_warm(&pool) && !is_warmed_by_load(&run(&[even.clone(), pool.clone()])));
+        assert!(is_warmed_by_load(&run(&[warmup(&compiled(4, 10), true), even])));
+        // As Actix was seen on a machine that was slow for half a second.
+        let slow = run(&[warmup(&[61.0, 64.0, 100.0, 98.0, 104.0, 95.0, 99.0, 101.0], true)]);
+        assert!(!is_warmed_by_load(&slow) && gets_warm(&slow.warmups[0]));
+        assert_eq!(slices_of_new_connections(&slow), 1);
     }
 
     #[test]
