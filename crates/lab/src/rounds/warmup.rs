@@ -29,11 +29,7 @@ impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
     pub(super) fn warm_up(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
-        for cell in self.widest_cells() {
-            self.warm_up_in(cell, telling)?;
-        }
-        self.learn(Occasion::Later)?;
-        Ok(())
+        self.warm_up_where(|_, _| true, telling)
     }
 
     /// Load before the first turn, on workloads in which nobody takes turns, and in a contender's first life on one that needs no database
@@ -42,11 +38,23 @@ impl OngoingRun<'_> {
     /// the [lead-in](Self::lead_in) of their first cell.
     pub(super) fn warm_up_for_turns(&mut self, telling: &Telling<'_>) -> Result<(), Halt> {
         let mut kinds = BTreeSet::new();
+        let is_now = |life: &Self, cell: &Cell| {
+            let is_first_of_kind = kinds.insert(life.server_run.database_of(cell).is_some());
+            let is_known = life.server_run.earlier_warmup(&cell.workload).is_some();
+            let is_asked_now = is_first_of_kind || is_warmed_by_load(&life.run);
+            (is_asked_now && !is_known) || !life.takes_turns_on(&cell.workload)
+        };
+        self.warm_up_where(is_now, telling)
+    }
+
+    /// Load on each workload on which the life, as it is by then, is to be warmed up now.
+    fn warm_up_where(
+        &mut self,
+        mut is_now: impl FnMut(&Self, &Cell) -> bool,
+        telling: &Telling<'_>,
+    ) -> Result<(), Halt> {
         for cell in self.widest_cells() {
-            let is_first_of_kind = kinds.insert(self.server_run.database_of(&cell).is_some());
-            let is_known = self.server_run.earlier_warmup(&cell.workload).is_some();
-            let is_asked_now = is_first_of_kind || is_warmed_by_load(&self.run);
-            if (is_asked_now && !is_known) || !self.takes_turns_on(&cell.workload) {
+            if is_now(self, &cell) {
                 self.warm_up_in(cell, telling)?;
             }
         }
