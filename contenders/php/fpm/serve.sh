@@ -23,7 +23,8 @@ esac
 
 # Neither serves as root; nobody's group has different names on different systems.
 user= nginx_user= owner=
-cp server.php "$SCRATCH/server.php"
+# With its time of change: OPcache compiles files younger than two seconds for every request (opcache.file_update_protection).
+cp -p server.php "$SCRATCH/server.php"
 cp -R "$FILES" "$SCRATCH/files"
 if [ "$(id -u)" = 0 ]; then
     group=$(id -gn nobody)

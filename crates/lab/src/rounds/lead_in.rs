@@ -91,9 +91,9 @@ impl OngoingRun<'_> {
         let mut per_second = Vec::new();
         while !is_enough(&per_second) && !self.server_run.stop.soon() {
             let stop = self.server_run.stop;
-            let load = wanted(&mut self.server, stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
-            per_second.push(load.settle_ns.rate_of(load.answered));
-            self.loaded += load.settle_ns;
+            let load = wanted(&mut self.server, stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
+            per_second.push(load.window_ns.rate_of(load.ok));
+            self.loaded += load.window_ns;
         }
         Ok(per_second)
     }
