@@ -28,9 +28,9 @@ const CANDIDATES: [f64; 17] =
 const ALLOWED_FALL: f64 = 1.0;
 /// By how much that of the greatest variance between restarts may: about one standard error.
 const ONE_ERROR: f64 = 0.5;
-/// What is known of a spread's part between restarts before any run: contenders' restarts vary by 0.4 to 3 %, and variances
-/// that are spread so far are worth about two degrees of freedom to each other.
-pub(crate) const BETWEEN: f64 = 2.0;
+/// Degrees of freedom that variances between restarts are worth to each other before any run: the most with which runs that are made of
+/// measured lives keep their promises (docs/results/simulations.md#what-restarts-are-worth-to-each-other).
+pub(crate) const BETWEEN: f64 = 3.0;
 /// Most degrees of freedom that windows are worth by that rule, which matches variances and knows nothing of the heavy tails of
 /// restarts: among 760 pairs of a run one in twelve was wrong without this limit.
 const MOST_BY_WINDOWS: f64 = 24.0;
