@@ -8,7 +8,7 @@ use assay_model::record::{LeadIn, Run, Warmup};
 use assay_model::units::Nanos;
 
 use super::halt::Halt;
-use super::server_run::{OngoingRun, wanted};
+use super::server_run::OngoingRun;
 use super::telling::Telling;
 use super::warmup;
 use super::warmup_length::{is_warmed_by_load, slices_of_new_connections};
@@ -87,14 +87,8 @@ impl OngoingRun<'_> {
         generator: &mut Generator,
         is_enough: impl Fn(&[f64]) -> bool,
     ) -> Result<Vec<f64>, Halt> {
-        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
-        let mut per_second = Vec::new();
-        while !is_enough(&per_second) && !self.server_run.stop.soon() {
-            let stop = self.server_run.stop;
-            let load = wanted(&mut self.server, stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
-            per_second.push(load.window_ns.rate_of(load.ok));
-            self.loaded += load.window_ns;
-        }
+        let per_second = self.server_run.warm_up_by(&mut self.server, generator, is_enough)?;
+        self.loaded += Nanos::from_secs_f64(per_second.len() as f64 * WARMUP_SLICE_S);
         Ok(per_second)
     }
 

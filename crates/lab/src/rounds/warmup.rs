@@ -140,7 +140,7 @@ impl ServerRun<'_> {
     }
 
     /// Slices of load until those that were given are enough; their rates.
-    fn warm_up_by(
+    pub(super) fn warm_up_by(
         &self,
         server: &mut Server,
         generator: &mut Generator,
