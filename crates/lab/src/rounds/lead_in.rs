@@ -67,8 +67,7 @@ impl OngoingRun<'_> {
         telling: &Telling<'_>,
     ) -> Result<(), Halt> {
         let after_a_rest = self.recovery().known().unwrap_or(0);
-        let length =
-            self.warmup_length(&cell.workload).at_least(after_a_rest).until_near(self.best_lead_in(cell));
+        let length = self.warmup_length(cell).at_least(after_a_rest).until_near(self.best_lead_in(cell));
         let per_second = self.slices(generator, |done| length.is_reached(done))?;
         let counted = if self.server_run.is_counted(&cell.workload) {
             None

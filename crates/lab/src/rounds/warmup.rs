@@ -85,7 +85,7 @@ impl OngoingRun<'_> {
     fn warm_up_in(&mut self, cell: Cell, telling: &Telling<'_>) -> Result<(), Halt> {
         let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
         let cell = Cell { connections, ..cell.capacity() };
-        let length = self.warmup_length(&cell.workload).until_near(self.server_run.warm_rate(&cell.workload));
+        let length = self.warmup_length(&cell).until_near(self.server_run.warm_rate(&cell.workload));
         let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
         let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
         self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
@@ -105,8 +105,8 @@ impl OngoingRun<'_> {
         self.run.warmups.push(warmup);
     }
 
-    /// How long the warm-up on a workload is that this life was not asked for yet.
-    pub(super) fn warmup_length(&self, workload: &str) -> WarmupLength {
+    /// How long the warm-up in a cell is on whose workload this life was not asked for yet.
+    pub(super) fn warmup_length(&self, cell: &Cell) -> WarmupLength {
         let workloads: BTreeSet<&str> =
             self.server_run.cells.iter().map(|cell| cell.workload.as_str()).collect();
         let life = Life {
@@ -114,8 +114,9 @@ impl OngoingRun<'_> {
             first: self.server_run.earlier_runs().find(|run| !run.warmups.is_empty()),
             workloads: workloads.len(),
             most_s: self.server_run.plan.experiment.warmup_s,
+            in_flight: cell.in_flight(),
         };
-        WarmupLength::of(&life, self.server_run.earlier_warmup(workload))
+        WarmupLength::of(&life, self.server_run.earlier_warmup(&cell.workload))
     }
 }
 

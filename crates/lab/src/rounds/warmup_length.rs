@@ -27,6 +27,8 @@ pub(super) struct WarmupLength {
     best: f64,
     /// Whether even slices from the first one on are enough, because the runtime is not one that gets warm by load.
     is_compiled: bool,
+    /// Requests in flight.
+    in_flight: u32,
 }
 
 impl WarmupLength {
@@ -36,13 +38,13 @@ impl WarmupLength {
     /// life is cold it is watched as well: how long a just-in-time compiler takes depends on how fast the machine is by then.
     pub(super) fn of(life: &Life<'_>, earlier: Option<&Warmup>) -> Self {
         let most = life.slices_left();
-        let is_compiled = life.is_compiled();
+        let (is_compiled, in_flight) = (life.is_compiled(), life.in_flight);
         let Some(earlier) = earlier else {
-            return Self { least: 0, most, told: None, best: 0.0, is_compiled };
+            return Self { least: 0, most, told: None, best: 0.0, is_compiled, in_flight };
         };
         let least = slices_needed(earlier).max(life.slices_when_new());
         let told = (!life.is_cold()).then_some(earlier.settled);
-        Self { least, most: most.max(least), told, best: 0.0, is_compiled }
+        Self { least, most: most.max(least), told, best: 0.0, is_compiled, in_flight }
     }
 
     /// This length, but no shorter than so many slices.
@@ -70,7 +72,7 @@ impl WarmupLength {
     }
 
     fn is_seen_warm(self, per_second: &[f64]) -> bool {
-        has_settled(per_second) || (self.is_compiled && is_even(per_second))
+        has_settled(per_second) || (self.is_compiled && is_even(per_second, self.in_flight))
     }
 }
 
@@ -84,6 +86,8 @@ pub(super) struct Life<'a> {
     pub(super) workloads: usize,
     /// Most load that warms it up, on all workloads together, in seconds.
     pub(super) most_s: f64,
+    /// Requests in flight while it is warmed up.
+    pub(super) in_flight: u32,
 }
 
 impl Life<'_> {
@@ -155,7 +159,7 @@ mod tests {
     }
 
     fn life<'a>(run: &'a Run, first: Option<&'a Run>, workloads: usize, most_s: f64) -> Life<'a> {
-        Life { run, first, workloads, most_s }
+        Life { run, first, workloads, most_s, in_flight: 0 }
     }
 
     /// Slices of a server that gets four times as fast, little by little, within so many of them.
@@ -228,6 +232,10 @@ mod tests {
         let pool = [vec![50.0], vec![100.0; 20]].concat();
         assert!(until_seen(1).contains(&given(compiled_server, &pool)), "as one that connects to a database");
         assert_eq!(given(on(&compiled(4, 10)), &compiled(0, 99)), LEAST_SLICES, "it gets warm by load");
+        // As Gin was seen on `queries-20`: an answer takes an eighth of a second, so that slices have one wave of 64 or two.
+        let slow = [vec![256.0], vec![512.0; 20]].concat();
+        let with = |in_flight| WarmupLength { in_flight, ..compiled_server };
+        assert_eq!((given(with(64), &slow), given(with(16), &slow)), (3, LEAST_SLICES + 1));
     }
 
     #[test]

@@ -56,10 +56,12 @@ pub(super) fn rate_at_the_end(slices: &[f64]) -> f64 {
     last.iter().sum::<f64>() / last.len().max(1) as f64
 }
 
-/// Whether the first slices are as fast as those after them: a server that gets warm by load is far slower at first.
-pub(super) fn is_even(slices: &[f64]) -> bool {
+/// Whether the first slices are as fast as those after them: a server that gets warm by load is far slower at first. Answers to so many
+/// requests `in_flight` may come in waves, of which a slice has one more or one less by chance.
+pub(super) fn is_even(slices: &[f64], in_flight: u32) -> bool {
     let Some((first, later)) = slices.split_first() else { return false };
-    later.len() >= SMOOTHED_SLICES && rate_at_the_end(later) <= first * MOST_BY_CHANCE
+    let wave = f64::from(in_flight) / WARMUP_SLICE_S;
+    later.len() >= SMOOTHED_SLICES && rate_at_the_end(later) <= first * MOST_BY_CHANCE + wave
 }
 
 /// Whether the rate at the end of these slices is far below one that the server once had under the same load.
