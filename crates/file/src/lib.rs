@@ -19,9 +19,10 @@ mod descriptor;
 mod destination;
 mod error;
 mod fresh;
+mod reading;
 
 use std::fs::{File, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -30,6 +31,7 @@ use tempfile::NamedTempFile;
 use destination::{Destination, NamedPlace};
 pub use error::WriteError;
 pub use fresh::{NewFile, write_folder, write_new};
+pub use reading::{read, read_bytes, read_within};
 
 /// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
 pub const ASIDE_PREFIX: &str = ".assay-part-";
@@ -79,20 +81,6 @@ pub fn begin(path: &Path) -> Result<File, WriteError> {
         Destination::Stream(stream) => Ok(stream),
     };
     begin().map_err(|source| WriteError::new(path, source))
-}
-
-/// Reads a text of at most so many bytes; a file that claims to have none, or has no end, is no different.
-///
-/// # Errors
-/// As the system tells; [`io::ErrorKind::FileTooLarge`] for a longer one.
-pub fn read(path: &Path, at_most: u64) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(at_most.saturating_add(1)).read_to_string(&mut text)?;
-    if text.len() as u64 > at_most {
-        let told = format!("it is longer than {at_most} bytes, the most that is read of such a file");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
-    }
-    Ok(text)
 }
 
 fn whole(place: &NamedPlace, content: &[u8], mode: u32) -> io::Result<()> {

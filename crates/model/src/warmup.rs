@@ -26,6 +26,6 @@ pub struct LeadIn {
     /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
-    /// Answers per second in each quarter of a second, in order.
+    /// Right answers per second in each quarter of a second, in order.
     pub per_second: Vec<f64>,
 }

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 
 /// The method unless another is named.
 const DEFAULT_METHOD: &str = "GET";
+/// Longest file with a body, in bytes: it is held in memory, and written into what participants of a fleet are told.
+const MAX_BODY_BYTES: u64 = 16 << 20;
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RequestArguments {
@@ -24,7 +26,7 @@ pub(crate) struct RequestArguments {
     /// Body
     #[arg(long, value_name = "TEXT", help_heading = "Request")]
     body: Option<String>,
-    /// File with the body
+    /// File with the body, of 16 MiB at most
     #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
     body_file: Option<PathBuf>,
     /// Status that counts as right [default: any 2xx]
@@ -70,7 +72,8 @@ impl RequestArguments {
     /// When the file with the body cannot be read.
     pub(crate) fn kind(&self, path: &str) -> Result<RequestKind, Failure> {
         let read = |file: &PathBuf| {
-            std::fs::read_to_string(file).map_err(|source| Failure::Read { path: file.clone(), source })
+            let text = assay_file::read(file, MAX_BODY_BYTES);
+            text.map_err(|source| Failure::Read { path: file.clone(), source })
         };
         let body = match &self.body_file {
             Some(file) => Some(read(file)?),
@@ -103,7 +106,8 @@ impl RequestArguments {
             ));
         }
         let read = |file: &PathBuf| {
-            std::fs::read(file).map_err(|source| Failure::Read { path: file.clone(), source })
+            let bytes = assay_file::read_bytes(file, MAX_BODY_BYTES);
+            bytes.map_err(|source| Failure::Read { path: file.clone(), source })
         };
         let body = match &self.body_file {
             Some(file) => Some(template::literal(&message::literal(&read(file)?))),

@@ -99,9 +99,9 @@ fn text_of(name: &str, workload: &Path) -> Result<String, String> {
     if !Path::new(name).components().all(is_plain) {
         return Err(format!("`{name}` leads out of the folder of the workload"));
     }
-    let path = workload.with_file_name(name);
-    assay_file::read(&path, MAX_BODY_FILE_BYTES)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+    let folder = workload.parent().unwrap_or(Path::new("."));
+    assay_file::read_within(folder, Path::new(name), MAX_BODY_FILE_BYTES)
+        .map_err(|error| format!("cannot read {}: {error}", folder.join(name).display()))
 }
 
 #[cfg(test)]
@@ -159,9 +159,11 @@ mod tests {
             }
         }
         let folder = tempfile::tempdir().expect("folder");
-        std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless")).expect("a link");
-        let error = text_of("endless", &folder.path().join("w.toml")).expect_err("without an end");
-        assert!(error.contains("longer than 1048576 bytes"), "{error}");
+        let wrong = |name: &str| text_of(name, &folder.path().join("w.toml")).expect_err(name);
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).expect("a link");
+        assert!(wrong("link").contains("it leads out of "), "{}", wrong("link"));
+        std::fs::write(folder.path().join("long"), vec![b'a'; (1 << 20) + 1]).expect("a file");
+        assert!(wrong("long").contains("longer than 1048576 bytes"), "{}", wrong("long"));
         assert_eq!(read_with("body_file = \"./page\"", &[("page", "a")]).expect("reads").len(), 1);
     }
 

@@ -24,6 +24,9 @@ use crate::failure::Failure;
 use crate::output;
 use crate::secrets::learn_those_of;
 
+/// Longest workload that the lab hands over, in bytes: a few bodies, each byte of which may be written as six.
+const MAX_HANDED_OVER_BYTES: u64 = 256 << 20;
+
 /// Whom the load is for.
 pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
     let url = Url::parse(&arguments.url)?;
@@ -270,7 +273,8 @@ fn workload(arguments: &LoadArguments, file: &Path, before: Option<&str>) -> Res
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|source| Failure::Read { path: file.to_owned(), source })
+    let text = assay_file::read(file, MAX_HANDED_OVER_BYTES);
+    text.map_err(|source| Failure::Read { path: file.to_owned(), source })
 }
 
 fn arrival(arguments: &LoadArguments) -> Result<Arrival, Failure> {
