@@ -19,8 +19,8 @@ const TREES: usize = 251;
 const ROOT: usize = 1;
 /// Least and most bytes of a place in the table: what is used of it, and the lines of the cache that it fills at most.
 const PLACE: std::ops::RangeInclusive<usize> = 24..=256;
-/// Versions whose layout is known: 1.18 to 1.26.
-const KNOWN: std::ops::RangeInclusive<u32> = 18..=26;
+/// Versions whose layout is known: 1.18 to 1.27.
+const KNOWN: std::ops::RangeInclusive<u32> = 18..=27;
 /// First version in which a waiter keeps the address that it waits at in two words (`maybeTraceablePtr`).
 const TWO_WORDS: u32 = 26;
 /// Most waiters that are looked at in one look.
@@ -231,11 +231,11 @@ mod tests {
 
     #[test]
     fn layouts_follow_versions_and_unknown_ones_have_none() {
-        let before = Some(Layout { address: 3, next: 8 });
+        let [before, since] = [(3, 8), (4, 9)].map(|(address, next)| Some(Layout { address, next }));
         assert_eq!((layout("go1.18"), layout("go1.25.4 X:nocoverageredesign")), (before, before));
-        assert_eq!(layout("devel go1.26-0a1b2c3d"), Some(Layout { address: 4, next: 9 }));
+        assert_eq!((layout("devel go1.26-0a1b2c3d"), layout("go1.27.3")), (since, since));
         assert_eq!(
-            (layout("go1.27.0"), layout("go1.9"), layout("go1."), layout("")),
+            (layout("go1.28.0"), layout("go1.9"), layout("go1."), layout("")),
             (None, None, None, None)
         );
     }
