@@ -161,7 +161,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let wrong = |name: &str| text_of(name, &folder.path().join("w.toml")).expect_err(name);
         std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).expect("a link");
-        assert!(wrong("link").contains("it leads out of "), "{}", wrong("link"));
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("endless")).expect("a link");
+        for name in ["link", "endless"] {
+            assert!(wrong(name).contains("it leads out of "), "{}", wrong(name));
+        }
         std::fs::write(folder.path().join("long"), vec![b'a'; (1 << 20) + 1]).expect("a file");
         assert!(wrong("long").contains("longer than 1048576 bytes"), "{}", wrong("long"));
         assert_eq!(read_with("body_file = \"./page\"", &[("page", "a")]).expect("reads").len(), 1);

@@ -7,7 +7,7 @@ use assay_model::record::Run;
 use assay_model::units::Nanos;
 
 use super::server_run::OngoingRun;
-use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end};
+use super::warmup_rule::rate_at_the_end;
 use crate::schedule::MIN_ROTATIONS;
 
 /// Answers that each connection is to have in a turn. In fewer, it matters more where in a wave of answers the turn began than how fast
@@ -67,28 +67,17 @@ impl OngoingRun<'_> {
 /// Answers per second of a contender in a cell, as its lives show: in the cell itself, else on its workload.
 fn rate_of(lives: &[&Run], cell: &Cell) -> Option<f64> {
     let lead_ins = lives.iter().flat_map(|run| &run.lead_ins).filter(|lead_in| lead_in.cell == *cell);
-    let windows = || lives.iter().flat_map(|run| &run.cells);
-    let in_cell = windows().filter(|window| window.cell == *cell);
-    let on_workload = windows().filter(|window| window.cell.workload == cell.workload);
+    let windows = lives.iter().flat_map(|run| &run.cells).filter(|window| window.cell == *cell);
     let warmups = lives.iter().flat_map(|run| &run.warmups).filter(|warmup| warmup.workload == cell.workload);
     let mut rates = lead_ins
-        .filter_map(|lead_in| rate_at_work(&lead_in.per_second, cell))
-        .chain(in_cell.chain(on_workload).map(|window| window.load.window_ns.rate_of(window.load.window.ok)))
-        .chain(warmups.filter_map(|warmup| rate_at_work(&warmup.per_second, cell)));
+        .map(|lead_in| rate_at_the_end(&lead_in.per_second))
+        .chain(windows.map(|window| window.load.window_ns.rate_of(window.load.window.ok)))
+        .chain(warmups.map(|warmup| rate_at_the_end(&warmup.per_second)));
     rates.find(|rate| *rate > 0.0)
-}
-
-/// Answers per second with all connections at work, by the last of some slices. A slice begins with no request in flight, so it has as many
-/// fewer answers as requests are under way at its end; where all are, the rate is lower still. `None` of no slices.
-fn rate_at_work(per_second: &[f64], cell: &Cell) -> Option<f64> {
-    let under_way = f64::from(cell.in_flight()) / WARMUP_SLICE_S;
-    (!per_second.is_empty()).then(|| rate_at_the_end(per_second) + under_way)
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_model::record::LeadIn;
-
     use super::*;
 
     const BOUNDS: Bounds = Bounds { least: Nanos::from_millis(150), most: Nanos::from_millis(1000) };
@@ -107,27 +96,6 @@ mod tests {
         assert_eq!(turn(75), (75, 750), "the first answers come all at once");
         assert_eq!(turn(900), (900, 1000));
         assert_eq!(turn(5000), (1000, 1000), "what does not count is no longer than what does");
-    }
-
-    #[test]
-    fn what_is_in_flight_when_a_slice_ends_counts_for_the_rate() {
-        let lead_in = |in_flight: u32, rate: f64| {
-            // 64 requests at once whose answers take an eighth of a second: half of them have none when the slice ends.
-            let cell = Cell::closed("queries-20", in_flight);
-            let answered = rate - f64::from(in_flight) / WARMUP_SLICE_S;
-            Run {
-                lead_ins: vec![LeadIn { cell, per_second: vec![0.0, answered, answered] }],
-                ..Run::default()
-            }
-        };
-        let told = |in_flight, rate| {
-            let run = lead_in(in_flight, rate);
-            rate_of(&[&run], &run.lead_ins[0].cell).expect("a rate")
-        };
-        assert!((told(64, 512.0) - 512.0).abs() < 1e-9 && (told(1, 90e3) - 90e3).abs() < 1e-9);
-        let slow = lead_in(64, 256.0);
-        assert_eq!(rate_of(&[&slow], &slow.lead_ins[0].cell), Some(256.0), "a quarter of a second or more");
-        assert_eq!(rate_at_work(&[], &Cell::closed("hello", 64)), None);
     }
 
     #[test]
