@@ -74,6 +74,27 @@ fn turns_tell_how_much_load_their_server_had_behind_it() {
     assert!(slices(0) >= 12 && slices(1) < slices(0), "{} and {}", slices(0), slices(1));
 }
 
+/// A lead-in ends where the first turn begins: between two servers' first turns lies the lead-in of the second.
+#[test]
+fn nobody_rests_between_its_lead_in_and_its_first_turn() {
+    let lab = lab();
+    for name in ["one", "other"] {
+        lab.stub(name, "server", &[&one_by_one("4ms")[..], &["--warming", "4x/1s"]].concat());
+    }
+    let asked = ["one", "other", "-c", "2", "-d", "600ms", "--rounds", "1", "--warmup", "2s"];
+    lab.run(&asked).assert().code(0);
+    let record = lab.record();
+    let mut runs = server_runs(&record);
+    runs.sort_by_key(|run| run.cells[0].turns[0].offset_ns);
+    let [earlier, later] = runs[..] else { panic!("two servers") };
+    let slices: usize = later.lead_ins.iter().map(|lead_in| lead_in.per_second.len()).sum();
+    assert!(slices >= 4, "it was looked at after a rest: {:?}", later.lead_ins);
+    let [before, after] = [earlier, later].map(|run| &run.cells[0].turns[0]);
+    let between_s = (after.offset_ns.0 - before.offset_ns.0) as f64 / 1e9;
+    let led_in_s = slices as f64 * 0.25;
+    assert!(between_s > before.load.window_ns.as_secs_f64() + led_in_s, "{between_s} s, {led_in_s} s led in");
+}
+
 /// What a later life needs to get warm it is given over the connections of its turns, just before them: whoever waits for
 /// others in between may be cold again.
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_host::census::Spent;
 use assay_host::gauge::{Gauge, Gauging};
 use assay_model::experiment::Cell;
-use assay_model::record::{Measurement, Turn};
+use assay_model::record::{Measurement, Run, Turn};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_verdict::allocation::{SETTLED_EVERY, Settled};
@@ -70,7 +70,9 @@ struct Participant<'l, 'a> {
     rotations: u32,
     turns: Vec<Turn>,
     seen: Option<Seen>,
-    /// From just before the first rotation, to know what it used while others had their turns.
+    /// Whether it had its lead-in.
+    is_led_in: bool,
+    /// From the end of its lead-in on, to know what it used while others had their turns.
     span: Option<HostSpan>,
     /// What that showed in the end.
     whole: Option<ThreadUse>,
@@ -100,11 +102,6 @@ impl Rotations<'_> {
             }
         }
         self.connect(&mut participants, &mut failures);
-        self.lead_in(&mut participants, &mut failures, telling);
-        participants.iter_mut().for_each(|(_, participant)| self.fit(participant));
-        for (_, participant) in &mut participants {
-            participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
-        }
         let database = database.and_then(|job| job.begin(Detail::ByThread));
         self.rotate(&mut participants, &mut failures, telling);
         let database = database.and_then(|span| Some(span.finish_soon()?.first_by_thread()?.usage));
@@ -146,22 +143,11 @@ impl Rotations<'_> {
             rotations: 0,
             turns: Vec::new(),
             seen: None,
+            is_led_in: false,
             span: None,
             whole: None,
             tally,
         })
-    }
-
-    /// Gives a participant turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
-    fn fit(&self, participant: &mut Participant<'_, '_>) {
-        participant.length =
-            self.lengths.turn(participant.length.settle, participant.ongoing.response_time(self.cell));
-        if participant.length.window > self.lengths.least {
-            log::lengthens(&participant.ongoing.run.contender, self.cell, participant.length.window);
-        }
-        if self.pace.until.is_none() {
-            participant.most = self.lengths.turns_in_the_time_of(self.pace.most, participant.length);
-        }
     }
 
     /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
@@ -173,60 +159,86 @@ impl Rotations<'_> {
         });
     }
 
-    /// Has each answer for a while, one after the other, before anything counts; a control as its original was just seen to need.
-    fn lead_in(
-        &self,
-        participants: &mut Vec<(usize, Participant<'_, '_>)>,
-        failures: &mut Halts,
-        telling: &Telling<'_>,
-    ) {
-        let mut controls = participants.iter().map(|(_, participant)| participant.ongoing.server_run.entry);
-        let controlled = controls.find_map(|entry| entry.control_of.clone());
-        let mut original = None;
-        keep_going(participants, failures, |participant| {
-            let Participant { ongoing, generator, .. } = participant;
-            if ongoing.server_run.entry.control_of.is_some() && original.is_some() {
-                ongoing.server_run.begun_before = original.take();
-            }
-            ongoing.lead_in(generator, self.cell, telling)?;
-            if controlled.as_ref() == Some(&ongoing.run.contender) {
-                original = Some(ongoing.run.clone());
-            }
-            Ok(())
-        });
-    }
-
     fn rotate(
         &self,
         participants: &mut Vec<(usize, Participant<'_, '_>)>,
         failures: &mut Halts,
         telling: &Telling<'_>,
     ) {
-        let mut longest = Duration::ZERO;
-        let pace = self.pace.as_planned(participants.len(), self.stop.time());
+        let (all, began) = (participants.len(), self.stop.time());
+        let (mut longest, mut leading_in) = (Duration::ZERO, Duration::ZERO);
         for number in 0..MAX_ROTATIONS {
-            if participants.is_empty() || self.stop.soon() || !pace.allows(number, longest, self.stop.time())
-            {
+            let (pace, now) = (self.pace.as_planned(all, began + leading_in), self.stop.time());
+            if participants.is_empty() || self.stop.soon() || !pace.allows(number, longest, now) {
                 return;
             }
-            let began = self.stop.time();
-            let mut failed = Vec::new();
-            let order = rotation(self.seed, self.round, self.number, number, participants.len());
-            for (place, index) in (0..).zip(order) {
-                let participant = &mut participants[index].1;
-                if number % participant.every != participant.first
-                    || participant.rotations >= participant.most
-                {
-                    continue;
-                }
-                if let Err(failure) = self.turn_until_it_counts(participant, (number, place), telling) {
-                    failed.push((index, failure));
-                }
+            let led_in = self.rotation(number, participants, failures, telling);
+            longest = longest.max(self.stop.time().duration_since(now).saturating_sub(led_in));
+            leading_in += led_in;
+        }
+    }
+
+    /// A turn of each, the first one after its lead-in. Gives the time that went into lead-ins.
+    fn rotation(
+        &self,
+        number: u32,
+        participants: &mut Vec<(usize, Participant<'_, '_>)>,
+        failures: &mut Halts,
+        telling: &Telling<'_>,
+    ) -> Duration {
+        let (mut leading_in, mut failed) = (Duration::ZERO, Vec::new());
+        let order = rotation(self.seed, self.round, self.number, number, participants.len());
+        for (place, index) in (0..).zip(order) {
+            if !participants[index].1.has_turn_in(number) {
+                continue;
             }
-            failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
-            failures
-                .extend(failed.into_iter().map(|(index, failure)| (participants.remove(index).0, failure)));
-            longest = longest.max(self.stop.time().duration_since(began));
+            let done = self.lead_in(participants, index, telling).and_then(|led_in| {
+                leading_in += led_in;
+                self.turn_until_it_counts(&mut participants[index].1, (number, place), telling)
+            });
+            if let Err(failure) = done {
+                failed.push((index, failure));
+            }
+        }
+        failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
+        failures.extend(failed.into_iter().map(|(index, failure)| (participants.remove(index).0, failure)));
+        leading_in
+    }
+
+    /// Has a participant answer for a while before its first turn, with no rest between the two in which it could get cold again. Gives the
+    /// time that it took. A control goes by what its original was seen to need so far.
+    fn lead_in(
+        &self,
+        participants: &mut [(usize, Participant<'_, '_>)],
+        index: usize,
+        telling: &Telling<'_>,
+    ) -> Result<Duration, Halt> {
+        if participants[index].1.is_led_in {
+            return Ok(Duration::ZERO);
+        }
+        telling.pause(self.stop);
+        let (began, original) = (self.stop.time(), original_of(participants, index));
+        let participant = &mut participants[index].1;
+        let ongoing = &mut participant.ongoing;
+        if original.is_some() {
+            ongoing.server_run.begun_before = original;
+        }
+        ongoing.lead_in(&mut participant.generator, self.cell, telling)?;
+        self.fit(participant);
+        participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
+        participant.is_led_in = true;
+        Ok(self.stop.time().duration_since(began))
+    }
+
+    /// Gives a participant turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
+    fn fit(&self, participant: &mut Participant<'_, '_>) {
+        participant.length =
+            self.lengths.turn(participant.length.settle, participant.ongoing.response_time(self.cell));
+        if participant.length.window > self.lengths.least {
+            log::lengthens(&participant.ongoing.run.contender, self.cell, participant.length.window);
+        }
+        if self.pace.until.is_none() {
+            participant.most = self.lengths.turns_in_the_time_of(self.pace.most, participant.length);
         }
     }
 
@@ -320,6 +332,19 @@ impl Rotations<'_> {
         // Each turn has its own speed.
         ongoing.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())
+    }
+}
+
+/// The life so far of the original that a control has among the participants.
+fn original_of(participants: &[(usize, Participant<'_, '_>)], control: usize) -> Option<Run> {
+    let original = participants[control].1.ongoing.server_run.entry.control_of.as_ref()?;
+    let mut lives = participants.iter().map(|(_, participant)| &participant.ongoing.run);
+    lives.find(|run| run.contender == *original).cloned()
+}
+
+impl Participant<'_, '_> {
+    fn has_turn_in(&self, rotation: u32) -> bool {
+        rotation % self.every == self.first && self.rotations < self.most
     }
 }
 
