@@ -7,6 +7,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::TlsError;
 
+/// Most that is read of a file of certificates or of a key, in bytes: all authorities that a machine trusts take a fiftieth of it.
+pub const MOST_PEM_BYTES: u64 = 16 << 20;
+
 /// A certificate, those that lead from it to its authority, and its key.
 #[derive(Debug)]
 pub struct Identity {
@@ -38,5 +41,6 @@ pub(crate) fn certificates_in(text: &[u8], from: &Path) -> Result<Vec<Certificat
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|source| TlsError::Read { path: PathBuf::from(path), source })
+    assay_file::read_bytes(path, MOST_PEM_BYTES)
+        .map_err(|source| TlsError::Read { path: PathBuf::from(path), source })
 }

@@ -33,7 +33,7 @@ pub use choice::carry_out;
 pub use client::{Client, ClientTerms, Stream, Trust};
 pub use engine::{HANDSHAKE_TIME, Tls};
 pub use error::TlsError;
-pub use identity::Identity;
+pub use identity::{Identity, MOST_PEM_BYTES};
 pub use made::Made;
 pub use server::Server;
 

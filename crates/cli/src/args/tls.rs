@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use assay_tls::{Client, ClientTerms, Identity, Made, Server, Trust};
+use assay_tls::{Client, ClientTerms, Identity, MOST_PEM_BYTES, Made, Server, Trust};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ impl TlsArguments {
     pub(crate) fn authorities(&self) -> Result<Option<String>, Failure> {
         let Some(file) = &self.cacert else { return Ok(None) };
         let cannot = |error| Failure::usage(format_args!("--cacert {}: {error}", file.display()));
-        std::fs::read_to_string(file).map(Some).map_err(cannot)
+        assay_file::read(file, MOST_PEM_BYTES).map(Some).map_err(cannot)
     }
 
     /// Whether anything was said of TLS.

@@ -67,6 +67,11 @@ const CASES: &[Case] = &[
     (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "such as 500, 50k or 0.5"]),
     (&["load", "http://localhost:1/", "--body-file", "absent.txt"], 2, &["cannot read absent.txt"]),
     (&["load", "http://localhost:1/", "--body-file", "/dev/zero"], 2, &["longer than 16777216 bytes"]),
+    (
+        &["load", "https://localhost:1/", "--cacert", "/dev/zero"],
+        2,
+        &["/dev/zero", "longer than 16777216 bytes"],
+    ),
     (&["load", "http://localhost:1/", "--workload", "absent.toml"], 2, &["cannot read absent.toml"]),
     (&["load", "http://localhost:1/", "-H", "Accept"], 2, &["`Accept`", "`Name: value`"]),
     (&["serve", "--port", "eighty"], 2, &["eighty"]),

@@ -141,16 +141,22 @@ impl Contents {
 
     /// Makes a folder of contents that have come.
     pub(super) fn unpack(&self, folder: &Path, files: &[Parcel]) -> Result<(), String> {
-        fs::create_dir(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
-        files.iter().try_for_each(|parcel| self.place(folder, parcel))
+        let failed = |error: io::Error| format!("{} cannot be made: {error}", folder.display());
+        let folder = fs::create_dir(folder).and_then(|()| folder.canonicalize()).map_err(failed)?;
+        files.iter().try_for_each(|parcel| self.place(&folder, parcel))
     }
 
     fn place(&self, folder: &Path, parcel: &Parcel) -> Result<(), String> {
         let strange = || format!("`{}` is no path within a folder", parcel.path);
         let path = folder.join(inner(Path::new(&parcel.path)).ok_or_else(strange)?);
         let failed = |error: io::Error| format!("{} cannot be made: {error}", path.display());
+        // Its folder came before it, and is no link: nothing is made where one leads to.
+        let parent = path.parent().ok_or_else(strange)?;
+        if parent.canonicalize().map_err(failed)? != parent {
+            return Err(format!("`{}` lies behind a link", parcel.path));
+        }
         match &parcel.what {
-            ParcelKind::Folder => fs::create_dir_all(&path).map_err(failed),
+            ParcelKind::Folder => fs::create_dir(&path).map_err(failed),
             ParcelKind::Link { to } => symlink(to, &path).map_err(failed),
             ParcelKind::File { sha256, is_program } => {
                 let from = self.path(sha256).ok_or_else(strange)?;
@@ -228,6 +234,9 @@ mod tests {
             vec![("/tmp/x", file())],
             vec![("", file())],
             vec![("up", up()), ("up", file())],
+            vec![("up", up()), ("up/x", file())],
+            vec![("up", up()), ("up/x", up())],
+            vec![("up", up()), ("up/x", ParcelKind::Folder)],
         ]
         .into_iter()
         .enumerate()
