@@ -72,6 +72,11 @@ const CASES: &[Case] = &[
         2,
         &["/dev/zero", "longer than 16777216 bytes"],
     ),
+    (
+        &["load", "https://localhost:1/", "--cert", "/dev/zero", "--key", "absent.pem"],
+        2,
+        &["/dev/zero", "longer than 16777216 bytes"],
+    ),
     (&["load", "http://localhost:1/", "--workload", "absent.toml"], 2, &["cannot read absent.toml"]),
     (&["load", "http://localhost:1/", "-H", "Accept"], 2, &["`Accept`", "`Name: value`"]),
     (&["serve", "--port", "eighty"], 2, &["eighty"]),

@@ -70,8 +70,6 @@ struct Participant<'l, 'a> {
     rotations: u32,
     turns: Vec<Turn>,
     seen: Option<Seen>,
-    /// Whether it had its lead-in.
-    is_led_in: bool,
     /// From the end of its lead-in on, to know what it used while others had their turns.
     span: Option<HostSpan>,
     /// What that showed in the end.
@@ -143,7 +141,6 @@ impl Rotations<'_> {
             rotations: 0,
             turns: Vec::new(),
             seen: None,
-            is_led_in: false,
             span: None,
             whole: None,
             tally,
@@ -153,9 +150,13 @@ impl Rotations<'_> {
     /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
     /// would be load on its generator.
     fn connect(&self, participants: &mut Vec<(usize, Participant<'_, '_>)>, failures: &mut Halts) {
-        keep_going(participants, failures, |participant| {
+        participants.retain_mut(|(place, participant)| {
             let Participant { ongoing, generator, .. } = participant;
-            wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))
+            let connected =
+                wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted));
+            let is_connected = connected.is_ok();
+            failures.extend(connected.err().map(|failure| (*place, failure)));
+            is_connected
         });
     }
 
@@ -213,7 +214,7 @@ impl Rotations<'_> {
         index: usize,
         telling: &Telling<'_>,
     ) -> Result<Duration, Halt> {
-        if participants[index].1.is_led_in {
+        if participants[index].1.rotations > 0 {
             return Ok(Duration::ZERO);
         }
         telling.pause(self.stop);
@@ -226,7 +227,6 @@ impl Rotations<'_> {
         ongoing.lead_in(&mut participant.generator, self.cell, telling)?;
         self.fit(participant);
         participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
-        participant.is_led_in = true;
         Ok(self.stop.time().duration_since(began))
     }
 
@@ -379,21 +379,6 @@ impl Pace {
         let in_time = |until| number < MIN_ROTATIONS || now + longest <= until;
         number < self.most && self.until.is_none_or(in_time)
     }
-}
-
-/// Does something with each participant; those for which it fails leave.
-fn keep_going<'l, 'a>(
-    participants: &mut Vec<(usize, Participant<'l, 'a>)>,
-    failures: &mut Halts,
-    mut act: impl FnMut(&mut Participant<'l, 'a>) -> Result<(), Halt>,
-) {
-    participants.retain_mut(|(place, participant)| match act(participant) {
-        Ok(()) => true,
-        Err(failure) => {
-            failures.push((*place, failure));
-            false
-        }
-    });
 }
 
 #[cfg(test)]
