@@ -162,7 +162,7 @@ pub(crate) fn warmed_up(contender: &str, warmup: &Warmup, slice_s: f64, is_known
     } else if *settled {
         info!(target: "warmup", "{contender} was warm on {workload} after {spent_s} s: it no longer got faster");
     } else if per_second.is_empty() {
-        info!(target: "warmup", "{contender} had no load to get warm on {workload}");
+        info!(target: "warmup", "{contender} had no load on {workload} to get warm");
     } else {
         info!(target: "warmup", "{contender} on {workload} had not stopped getting faster after {spent_s} s, the longest warm-up");
     }
