@@ -1,9 +1,13 @@
 //! Student's t distribution: critical values and tail probabilities.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::StatsError;
 use crate::error::open_unit;
+
+/// From how many degrees of freedom on the distribution is taken for the normal one, from which its critical values then differ by less
+/// than a hundred-thousandth. The inverse of the incomplete beta function is wrong from ten million on, and later never ends.
+const AS_GOOD_AS_NORMAL: f64 = 1e5;
 
 /// The critical value t* of a two-sided interval: P(|T| ≤ t*) = `confidence`.
 ///
@@ -18,7 +22,11 @@ pub(crate) fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Resu
 pub(crate) fn critical_value_of(confidence: f64, degrees_of_freedom: f64) -> Result<f64, StatsError> {
     open_unit("confidence", confidence)?;
     // From the tail's probability rather than its complement, which loses digits when confidence is close to 1.
-    Ok(-fractional(degrees_of_freedom)?.inverse_cdf((1.0 - confidence) / 2.0))
+    let tail = (1.0 - confidence) / 2.0;
+    Ok(match degrees_of_freedom >= AS_GOOD_AS_NORMAL {
+        true => -Normal::standard().inverse_cdf(tail),
+        false => -fractional(degrees_of_freedom)?.inverse_cdf(tail),
+    })
 }
 
 /// P(T ≥ `t`), the p-value of a one-sided test.
@@ -60,6 +68,17 @@ mod tests {
         for (confidence, df, expected) in table {
             let t = critical_value(confidence, df).unwrap();
             assert!((t - expected).abs() < 6e-4, "t({confidence}, {df}) = {t}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn very_many_degrees_of_freedom_give_the_normal_distribution() {
+        let almost = critical_value_of(0.95, AS_GOOD_AS_NORMAL - 1.0).unwrap();
+        for df in [AS_GOOD_AS_NORMAL, 1e7, 8.76e8, 1e300, f64::INFINITY] {
+            let t = critical_value_of(0.95, df).unwrap();
+            assert!((t - 1.959_964).abs() < 1e-6, "{df}: {t}");
+            assert!((t / almost - 1.0).abs() < 2e-5, "no step: {t} after {almost}");
+            assert!((critical_value_of(0.6, df).unwrap() - 0.841_621).abs() < 1e-6, "{df}");
         }
     }
 
