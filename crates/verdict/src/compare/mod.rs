@@ -150,11 +150,20 @@ fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bo
     let mut told: Vec<Check> = Vec::new();
     let news = judged.iter().map(|(_, _, verdict)| verdict);
     for check in std::iter::once(base).chain(news).flat_map(|verdict| &verdict.trust) {
-        if (one_run || check.outcome != CheckOutcome::Pass) && !told.contains(check) {
-            told.push(check.clone());
+        let check = without_gauge(check.clone());
+        if (one_run || check.outcome != CheckOutcome::Pass) && !told.contains(&check) {
+            told.push(check);
         }
     }
     told
+}
+
+/// A check that claims nothing of the gauge: what that explains is not taken out of the rates that are compared here.
+fn without_gauge(mut check: Check) -> Check {
+    if let assay_model::evidence::Evidence::MachineSpeed { gauge, .. } = &mut check.evidence {
+        *gauge = None;
+    }
+    check
 }
 
 /// What speaks against the figures of those who are compared, each once.

@@ -1,15 +1,16 @@
 //! Records made up, compared.
 
-use assay_model::check::CheckOutcome;
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
 use assay_model::evidence::{Evidence, Part, Partial, Withheld};
 use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, Origin, Record, State};
 use assay_model::rule::Rule;
+use assay_model::speed::GaugeSeen;
 use assay_model::units::Nanos;
 
-use super::{CompareError, Side, compare, ending, interleaved};
+use super::{CompareError, Side, compare, ending, interleaved, without_gauge};
 use crate::Ending;
 use crate::testing::record;
 
@@ -148,6 +149,17 @@ fn who_is_compared_with_whom_must_be_clear() {
     assert_eq!((others.rows.len(), others.rows[0].new.contender.as_str()), (1, "a"));
     let only = compare(&side(&one, "a"), &[side(&other, "")], &[]).unwrap();
     assert_eq!(only.rows[0].new.contender, "z");
+}
+
+#[test]
+fn a_run_in_which_nobody_was_measured_says_so() {
+    let one = run("one", &[("a", rates(1.0))]);
+    let mut empty = run("two", &[("a", rates(1.0))]);
+    empty.rounds.clear();
+    for name in ["", "a"] {
+        let told = compare(&side(&one, ""), &[side(&empty, name)], &[]).unwrap_err().to_string();
+        assert_eq!(told, "two measured nobody, so there is nothing to compare; `assay show two` says why");
+    }
 }
 
 #[test]
@@ -412,4 +424,15 @@ fn void_pairs_cost_themselves_and_too_many_of_them_the_duet() {
     let found = compare(&side(&nothing, "old"), &[side(&nothing, "new")], &[]).unwrap();
     assert!(found.rows[0].withheld.is_some() && found.rows[0].changes.is_empty(), "{:?}", found.rows);
     assert_eq!(lost(&found), (Part::new(8, 12), true, true));
+}
+
+#[test]
+fn nothing_is_said_to_be_taken_out_of_rates_that_are_compared_as_they_are() {
+    let of = |gauge| {
+        let evidence =
+            Evidence::MachineSpeed { spread_share: 0.1, outliers: Part::new(0, 4), turns: None, gauge };
+        Check { rule: Rule::MachineSpeed, outcome: CheckOutcome::Warn, evidence }
+    };
+    let seen = GaugeSeen { explained_share: 0.6, cpu_share: 0.01 };
+    assert_eq!(without_gauge(of(Some(seen))), of(None));
 }
