@@ -28,6 +28,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two checks whether all threads have connected.
 const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 
+/// How long the last answers are waited for in a load that was cut short.
+const LAST_ANSWERS: Nanos = Nanos::from_millis(1000);
+
 /// Whether the plan makes sense and this machine has room for it, without a word to the server; provides that room.
 ///
 /// # Errors
@@ -38,8 +41,8 @@ pub fn check(plan: &LoadPlan) -> Result<(), LoadError> {
     room::sources(plan).map(drop)
 }
 
-/// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
-/// was measured. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
+/// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for a second at most, and the report
+/// holds what was measured; when it becomes true while the last answers are waited for, that ends. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
 /// plan asks for them.
 ///
 /// # Errors
@@ -217,20 +220,30 @@ impl Course<'_> {
     ) -> Option<Window> {
         let start = self.teller.signals.start().unwrap_or_default();
         let mut window = Window { start, settle: order.settle, outcomes: Vec::new() };
+        let mut is_cut_short = false;
         while window.outcomes.len() < threads.len() {
             match outcomes.recv_timeout(PROGRESS_INTERVAL) {
                 Ok(outcome) => window.outcomes.push(outcome),
                 Err(_) if is_any_broken(threads) => return None,
                 Err(_) => {}
             }
-            if self.stop.load(Relaxed) {
-                // Soon instead of now: no thread may have seen a later time already.
-                self.teller.signals.end_at(clock::now() + START_DELAY);
+            if self.stop.load(Relaxed) && !is_cut_short {
+                is_cut_short = true;
+                self.end_early();
             }
             self.teller.tell(false);
         }
         window.outcomes.sort_by_key(|outcome| outcome.thread);
         Some(window)
+    }
+
+    /// Ends the load, or the wait for its last answers.
+    fn end_early(&self) {
+        let (signals, now) = (self.teller.signals, clock::now());
+        let is_waiting = signals.end() <= now;
+        signals.wait_until(if is_waiting { now } else { now + LAST_ANSWERS });
+        // Soon instead of now: no thread may have seen a later time already.
+        signals.end_at(now + START_DELAY);
     }
 }
 

@@ -99,6 +99,8 @@ pub(crate) struct Signals {
     window: AtomicU64,
     /// When no more requests are due.
     end: AtomicU64,
+    /// Until when the last answers are waited for, where that is not as long as planned.
+    patience: AtomicU64,
     pub(crate) threads: Vec<ThreadProgress>,
     /// Parts of seconds, handed over once a second by each thread.
     parts: Mutex<Vec<Part>>,
@@ -114,6 +116,7 @@ impl Signals {
             start: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(u64::MAX),
             end: AtomicU64::new(u64::MAX),
+            patience: AtomicU64::new(u64::MAX),
             threads: (0..threads).map(|_| ThreadProgress::default()).collect(),
             parts: Mutex::default(),
         }
@@ -177,6 +180,7 @@ impl Signals {
     pub(crate) fn begin(&self, hours: Hours) {
         self.window.store(hours.window.0, Relaxed);
         self.end.store(hours.end.0, Relaxed);
+        self.patience.store(u64::MAX, Relaxed);
         // Whoever sees the start must see the end.
         self.start.store(hours.start.0, Release);
     }
@@ -205,6 +209,16 @@ impl Signals {
     /// Ends the load at `end`, if that is earlier than planned.
     pub(crate) fn end_at(&self, end: Nanos) {
         self.end.fetch_min(end.0, Relaxed);
+    }
+
+    /// Until when the last answers are waited for at most.
+    pub(crate) fn patience(&self) -> Nanos {
+        Nanos(self.patience.load(Relaxed))
+    }
+
+    /// Waits for the last answers no longer than `until`.
+    pub(crate) fn wait_until(&self, until: Nanos) {
+        self.patience.fetch_min(until.0, Relaxed);
     }
 
     /// Hands a part of a second to the caller.

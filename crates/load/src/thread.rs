@@ -266,14 +266,14 @@ fn drive<E: Engine, A: Arrivals, P: Protocol>(
     Ok(())
 }
 
-/// Waits for what is in flight or still due, until `until` at the latest.
+/// Waits for what is in flight or still due, until `until` at the latest, or for as long as there is patience.
 fn drain<E: Engine, A: Arrivals, P: Protocol>(
     worker: &mut Worker<'_, E, A, P>,
     until: Nanos,
 ) -> Result<(), LoadError> {
     let mut now = worker.now();
-    while now < until && !worker.session.is_finished(now) {
-        now = worker.turn(until)?;
+    while now < until.min(worker.patience()) && !worker.session.is_finished(now) {
+        now = worker.turn(until.min(worker.patience()))?;
     }
     Ok(())
 }

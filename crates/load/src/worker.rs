@@ -109,6 +109,11 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         self.signals.end()
     }
 
+    /// Until when the last answers are waited for at most.
+    pub(crate) fn patience(&self) -> Nanos {
+        self.signals.patience()
+    }
+
     /// Connections made since the beginning.
     pub(crate) fn connections_made(&self) -> u64 {
         self.engine.statistics().connected

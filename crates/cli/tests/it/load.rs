@@ -1,5 +1,7 @@
 //! The generator and the reference server by hand.
 
+use std::net::TcpListener;
+
 use assay_model::load::{Arrival, ErrorClass, LOAD_SCHEMA, LoadReport, LoadSecond, Phase, SECOND_SCHEMA};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use predicates::prelude::PredicateBooleanExt;
@@ -128,6 +130,47 @@ fn an_interrupted_load_reports_what_it_has() {
     assert_eq!(status.code(), Some(130), "{}", load.said);
     let report: LoadReport = serde_json::from_str(&out).expect("a report");
     assert!(report.books.balance() && report.books.ok > 10 && report.books.failed() == 0, "{report:?}");
+}
+
+/// A listener whose connections are made by the kernel and served by nobody.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    (listener, url)
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_server_that_never_answers() {
+    let lab = Lab::new();
+    let (_listener, url) = silent();
+    let arguments = ["load", &url, "--timeout", "1h", "-c", "2", "--cpus", "0"];
+    // Nobody says what is right, so it is asked first.
+    let mut asking = Running::start(lab.command(&arguments));
+    eventually("it asks", || is_connected(&url));
+    asking.signal(Signal::INT);
+    let (status, out) = asking.end();
+    assert_eq!((status.code(), out.as_str()), (Some(130), ""), "{}", asking.said);
+    assert!(asking.said.contains("stopped before the load began"), "{}", asking.said);
+    // In a load, the last answers are waited for, but not for an hour.
+    let (_listener, url) = silent();
+    let arguments =
+        ["load", &url, "--timeout", "1h", "-c", "2", "--cpus", "0", "--expect-body", "x", "--json"];
+    let mut waiting = Running::start(lab.command(&arguments));
+    eventually("it drives the server", || is_connected(&url));
+    waiting.signal(Signal::INT);
+    let (status, out) = waiting.end();
+    assert_eq!(status.code(), Some(130), "{}", waiting.said);
+    let report: LoadReport = serde_json::from_str(&out).expect("a report");
+    assert!(report.books.balance() && report.books.ok == 0, "{report:?}");
+}
+
+/// Whether somebody has a connection to the port of a URL.
+fn is_connected(url: &str) -> bool {
+    let port =
+        url.trim_end_matches('/').rsplit(':').next().expect("a port").parse::<u16>().expect("a number");
+    let connections = std::fs::read_to_string("/proc/net/tcp").expect("the kernel's list");
+    // An established connection (01) whose remote end it is.
+    connections.contains(&format!(" 0100007F:{port:04X} 01 "))
 }
 
 fn seconds(text: &str) -> Vec<LoadSecond> {

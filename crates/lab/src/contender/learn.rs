@@ -83,11 +83,11 @@ pub fn learn(
     known: Option<&Learnt>,
 ) -> Result<Lesson, NothingLearnt> {
     let kind = question.kind;
-    let answers = answers(door, question, occasion)?;
+    let samples = samples(door, question, occasion)?;
     let example = kind.example()?;
     let is_fixed =
         (&example.path, &example.headers, &example.body) == (&kind.path, &kind.headers, &kind.body);
-    let Some(mut fresh) = together(&answers) else {
+    let Some(mut fresh) = together(&samples) else {
         return Err(no_answer(AskError::Refused(door.authority.to_owned())));
     };
     (fresh.workload, fresh.request) = (question.workload.to_owned(), question.number);
@@ -95,36 +95,52 @@ pub fn learn(
         // Other numbers in a request may bring another body, whatever these brought.
         fresh.body_sha256 = None;
     }
-    Ok(lesson(fresh, known, &answers, kind.method == "HEAD"))
+    Ok(lesson(fresh, known, &samples, kind.method == "HEAD"))
 }
 
 fn no_answer(error: AskError) -> NothingLearnt {
     NothingLearnt::NoAnswer(error.to_string())
 }
 
-fn lesson(fresh: Learnt, known: Option<&Learnt>, answers: &[Answer], is_head: bool) -> Lesson {
+fn lesson(fresh: Learnt, known: Option<&Learnt>, samples: &[Sample], is_head: bool) -> Lesson {
     if let Some(known) = known.filter(|known| known.unlike(&fresh).is_some()) {
         return Lesson { learnt: known.clone(), expect: None };
     }
     let learnt = known.map_or_else(|| fresh.clone(), |known| known.joined(&fresh));
-    let (held, expect) = expectation(&learnt, answers, is_head);
+    let (held, expect) = expectation(&learnt, samples, is_head);
     Lesson { learnt: Learnt { held, ..learnt }, expect: Some(expect) }
 }
 
+/// An answer, and what it alone teaches.
+struct Sample {
+    learnt: Learnt,
+    /// Its body is gone where it is too long to be compared: eighteen of those at once would fill the memory.
+    answer: Answer,
+}
+
+impl Sample {
+    fn of(answer: Answer) -> Self {
+        let learnt = of_one(&answer);
+        let is_compared = learnt.body_bytes[1] <= MAX_COMPARED_BYTES;
+        let body = if is_compared { answer.body } else { Vec::new() };
+        Self { learnt, answer: Answer { body, ..answer } }
+    }
+}
+
 /// All answers to requests of one kind; at least one.
-fn answers(
+fn samples(
     door: Door<'_>,
     Question { kind, timeout, .. }: Question<'_>,
     occasion: Occasion,
-) -> Result<Vec<Answer>, NothingLearnt> {
+) -> Result<Vec<Sample>, NothingLearnt> {
     let request = |number| kind.example_of(Draw { seed: 0, request: number });
     let open = || Line::open(door, timeout);
     let mut kept = open().map_err(no_answer)?;
-    let mut answers = Vec::new();
+    let mut samples = Vec::new();
     for number in 0..KEPT {
         let request = request(number)?;
         match kept.send(&request).and_then(|()| kept.answer()) {
-            Ok(answer) => answers.push(answer),
+            Ok(answer) => samples.push(Sample::of(answer)),
             Err(error) if number == 0 => return Err(no_answer(error)),
             // It closes after each answer.
             Err(_) => break,
@@ -142,13 +158,13 @@ fn answers(
             Some(line)
         })
         .collect();
-    answers.extend(lines.into_iter().map_while(|mut line| line.answer().ok()));
-    Ok(answers)
+    samples.extend(lines.into_iter().map_while(|mut line| line.answer().ok()).map(Sample::of));
+    Ok(samples)
 }
 
 /// What answers have in common; `None` for no answers.
-fn together(answers: &[Answer]) -> Option<Learnt> {
-    answers.iter().map(of_one).reduce(|known, later| known.joined(&later))
+fn together(samples: &[Sample]) -> Option<Learnt> {
+    samples.iter().map(|sample| sample.learnt.clone()).reduce(|known, later| known.joined(&later))
 }
 
 fn of_one(answer: &Answer) -> Learnt {
@@ -196,32 +212,32 @@ fn pattern(text: &str) -> String {
 }
 
 /// The strongest expectation that all answers meet, and what it holds them against.
-fn expectation(learnt: &Learnt, answers: &[Answer], is_head: bool) -> (Held, Expect) {
+fn expectation(learnt: &Learnt, samples: &[Sample], is_head: bool) -> (Held, Expect) {
     let base = Expect {
         status: learnt.status.filter(|status| (200..300).contains(status)),
         content_type: learnt.content_type.clone(),
         ..Expect::default()
     };
-    let is_met = |expect: &Expect| answers.iter().all(|answer| answer::fault(expect, answer).is_none());
-    if !is_head
-        && is_met(&base)
-        && let Some(text) = body(learnt, answers)
-    {
+    let is_met =
+        |expect: &Expect| samples.iter().all(|sample| answer::fault(expect, &sample.answer).is_none());
+    if is_head || !is_met(&base) {
+        return (Held::Status, base);
+    }
+    if let Some(text) = body(learnt, samples) {
         return (Held::Body, Expect { body: Some(literal(&text)), ..base });
     }
-    let forms = [
-        (Held::Shape, shape(learnt).map(|shape| Expect { shape: Some(shape), ..base.clone() })),
-        (Held::Length, Some(Expect { length: Some(learnt.lengths()), ..base.clone() })),
-    ];
-    let with_body = forms.into_iter().filter(|_| !is_head);
-    let mut possible = with_body.filter_map(|(held, expect)| Some((held, expect?)));
-    possible.find(|(_, expect)| is_met(expect)).unwrap_or((Held::Status, base))
+    let shaped = shape(learnt).map(|shape| Expect { shape: Some(shape), ..base.clone() });
+    if let Some(expect) = shaped.filter(is_met) {
+        return (Held::Shape, expect);
+    }
+    // The lengths of all are among those that were learnt.
+    (Held::Length, Expect { length: Some(learnt.lengths()), ..base })
 }
 
 /// The body that all had, where it can be written down; a message always can.
-fn body<'a>(learnt: &Learnt, answers: &'a [Answer]) -> Option<Cow<'a, str>> {
+fn body<'a>(learnt: &Learnt, samples: &'a [Sample]) -> Option<Cow<'a, str>> {
     learnt.body_sha256.as_ref().filter(|_| learnt.body_bytes[1] <= MAX_COMPARED_BYTES)?;
-    match answers.last()? {
+    match &samples.last()?.answer {
         Answer { is_message: true, body, .. } => Some(message::literal(body).into()),
         Answer { body, .. } => std::str::from_utf8(body).ok().map(Cow::Borrowed),
     }
@@ -244,8 +260,8 @@ mod tests {
     }
 
     fn of(bodies: &[&str], known: Option<&Learnt>) -> Lesson {
-        let answers: Vec<Answer> = bodies.iter().map(|body| answer(body)).collect();
-        lesson(together(&answers).expect("answers"), known, &answers, false)
+        let samples: Vec<Sample> = bodies.iter().map(|body| Sample::of(answer(body))).collect();
+        lesson(together(&samples).expect("answers"), known, &samples, false)
     }
 
     #[test]
@@ -268,15 +284,26 @@ mod tests {
     #[test]
     fn what_no_expectation_fits_is_held_against_less() {
         let image = Answer { body: b"\x89PNG\xff".to_vec(), ..answer("") };
-        let (held, expect) = expectation(&of_one(&image), &[image], false);
+        let (held, expect) = expectation(&of_one(&image), &[Sample::of(image)], false);
         assert_eq!((held, expect.length), (Held::Length, Some([5, 5])));
         let twice = of(&[r#"{"a":1,"a":2}"#, r#"{"a":3,"a":4}"#], None);
         assert_eq!(twice.learnt.held, Held::Length, "a key that stands there twice has no shape");
         let head = answer("");
-        assert_eq!(expectation(&of_one(&head), &[head], true).0, Held::Status);
+        assert_eq!(expectation(&of_one(&head), &[Sample::of(head)], true).0, Held::Status);
         let missing = Answer { status: 404, ..answer("no") };
-        let (held, expect) = expectation(&of_one(&missing), &[missing], false);
+        let (held, expect) = expectation(&of_one(&missing), &[Sample::of(missing)], false);
         assert_eq!((held, expect.status), (Held::Status, None), "only a 2xx is right");
+    }
+
+    #[test]
+    fn a_body_too_long_to_be_compared_is_not_kept_and_held_against_its_length() {
+        let long = usize::try_from(MAX_COMPARED_BYTES).expect("fits") + 1;
+        let samples = [long, long + 9].map(|length| Sample::of(answer(&"x".repeat(length))));
+        assert!(samples.iter().all(|sample| sample.answer.body.is_empty()));
+        let (held, expect) = expectation(&together(&samples).expect("answers"), &samples, false);
+        let length = expect.length.expect("lengths");
+        assert_eq!(held, Held::Length);
+        assert!(length[0] <= long as u64 && length[1] >= long as u64 + 9, "{length:?}");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What is right where nobody says: what the server answers before the load (docs/method/answers.md).
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use assay_lab::Url;
@@ -12,7 +15,11 @@ use assay_model::workload::RequestKind;
 use super::plan;
 use crate::args::LoadArguments;
 
+/// How often it is looked whether the answers are there, or nobody waits for them any more.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// Knows what was learnt.
+#[derive(Clone)]
 pub(super) struct Answers {
     /// Whom to ask; absent where it is not to be asked.
     authority: Option<String>,
@@ -22,8 +29,8 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Asks for what the plan leaves open, and has it expect that.
-    pub(super) fn learn(arguments: &LoadArguments, plan: &mut LoadPlan) -> Self {
+    /// What the plan leaves open.
+    pub(super) fn wanted(arguments: &LoadArguments, plan: &LoadPlan) -> Self {
         // Over the user-space stack there is no socket to ask with.
         let is_askable =
             plan.websocket.is_none() && plan.stack.is_kernel() && !plan::is_handed_over(arguments);
@@ -33,16 +40,33 @@ impl Answers {
         let is_open = |kind: &RequestKind| kind.expect.is_silent() && (is_typed_call || is_safe(kind));
         let numbered = (0..).zip(&plan.requests);
         let open = numbered.filter(|(_, kind)| is_open(kind)).map(|(number, _)| number).collect();
-        let mut answers = Self { authority, open, learnt: Vec::new() };
-        answers.ask(plan, Occasion::First);
-        answers
+        Self { authority, open, learnt: Vec::new() }
     }
 
-    /// Asks once more. Returns whether more turns out to vary than the plan expected.
-    pub(super) fn are_looser(&mut self, plan: &mut LoadPlan) -> bool {
-        let before = self.learnt.clone();
-        self.ask(plan, Occasion::Later);
-        before.iter().zip(&self.learnt).any(|(before, now)| before.varies_less_than(now))
+    /// Asks for it, and has the plan expect what is answered. Returns nothing where `stop` becomes true first: a server that lets one
+    /// wait is left to itself then.
+    pub(super) fn learn(
+        mut self,
+        mut plan: LoadPlan,
+        occasion: Occasion,
+        stop: &AtomicBool,
+    ) -> Option<(Self, LoadPlan)> {
+        let asking = thread::spawn(move || {
+            self.ask(&mut plan, occasion);
+            (self, plan)
+        });
+        while !asking.is_finished() {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            thread::sleep(LOOK);
+        }
+        Some(asking.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Whether more turned out to vary than was known `before`.
+    pub(super) fn are_looser_than(&self, before: &Self) -> bool {
+        before.learnt.iter().zip(&self.learnt).any(|(before, now)| before.varies_less_than(now))
     }
 
     /// A server that does not answer is not learnt from; the load tells what befalls it.

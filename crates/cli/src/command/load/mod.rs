@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_lab::contender::learn::Occasion;
 use assay_lab::{Exit, running};
 use assay_load::{LoadError, LoadPlan, News};
 use assay_model::load::{ErrorClass, LoadReport};
@@ -45,10 +46,14 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     }
     let mut seconds = Seconds::open(arguments.stream.as_deref(), arguments.hdr.as_deref())?;
     let shown = Shown::of(arguments.progress, arguments.json);
-    let mut plan = LoadPlan { seconds: seconds.are_wanted() || shown != Shown::Nothing, ..plan };
+    let plan = LoadPlan { seconds: seconds.are_wanted() || shown != Shown::Nothing, ..plan };
     let stop = signals::flag()?;
     crew.check(&plan)?;
-    let mut answers = Answers::learn(&arguments, &mut plan);
+    let wanted = Answers::wanted(&arguments, &plan);
+    let Some((mut answers, plan)) = wanted.learn(plan, Occasion::First, &stop) else {
+        output::note("stopped before the load began: the server had not answered");
+        return Ok(Exit::Interrupted);
+    };
     let measure = |plan: &LoadPlan, seconds: &mut Seconds| {
         let live = Live::new(plan, shown, arguments.ascii);
         measure(plan, &crew, server.as_ref(), seconds, live, &stop)
@@ -57,9 +62,13 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     let is_suspicious = report.books.errors.keys().any(|class| class.is_wrong_answer());
     // Seconds that were told cannot be taken back.
     let is_to_be_repeated = is_suspicious && !seconds.are_wanted() && !stop.load(Ordering::Relaxed);
-    if is_to_be_repeated && answers.are_looser(&mut plan) {
-        output::note("its answers vary: measured once more, without what varies");
-        report = measure(&plan, &mut seconds)?;
+    if is_to_be_repeated && let Some((again, plan)) = answers.clone().learn(plan, Occasion::Later, &stop) {
+        let is_to_be_repeated = again.are_looser_than(&answers);
+        answers = again;
+        if is_to_be_repeated {
+            output::note("its answers vary: measured once more, without what varies");
+            report = measure(&plan, &mut seconds)?;
+        }
     }
     report.learnt = answers.learnt;
     secrets().hide_in(&mut report);
