@@ -7,7 +7,7 @@ use assay_link::Spec;
 use clap::Args;
 
 use super::tls::TlsArguments;
-use super::{DatabaseArguments, HttpName, Places};
+use super::{DatabaseArguments, HttpName, Places, value};
 use crate::destination::Consent;
 
 /// Check which rules servers keep: of HTTP/1.1 and the test types they answer, of HTTP/2, or of WebSocket.
@@ -35,7 +35,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_enum, value_name = "VERSION")]
     pub(crate) http: Option<HttpName>,
     /// Path to ask a command or URL for
-    #[arg(long, value_name = "PATH", conflicts_with = "workload")]
+    #[arg(long, value_name = "PATH", value_parser = value::path, conflicts_with = "workload")]
     pub(crate) path: Option<String>,
     /// Ask only for these rules (`assay list rules` names them all)
     #[arg(long, value_name = "RULE", value_delimiter = ',')]

@@ -34,6 +34,7 @@ pub(crate) struct CompareArguments {
     #[arg(
         long,
         value_name = "PATH",
+        value_parser = value::path,
         conflicts_with = "sides",
         conflicts_with = "workload",
         help_heading = "Measuring commands"

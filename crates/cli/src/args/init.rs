@@ -21,7 +21,7 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "PORT", requires = "cmd")]
     pub(crate) port: Vec<u16>,
     /// The path that they are asked for [default: that of the URLs, or /]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = value::path)]
     pub(crate) path: Option<String>,
     /// Numbers of connections [default: 64]
     #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections)]

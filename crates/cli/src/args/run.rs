@@ -67,7 +67,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "NAME", value_delimiter = ',', help_heading = "Load")]
     pub(crate) workload: Vec<String>,
     /// Path to ask a command or URL for
-    #[arg(long, value_name = "PATH", help_heading = "Load", conflicts_with_all = ["workload", "experiment"])]
+    #[arg(long, value_name = "PATH", value_parser = value::path, help_heading = "Load", conflicts_with_all = ["workload", "experiment"])]
     pub(crate) path: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestArguments,

@@ -9,6 +9,14 @@ pub(crate) fn span(text: &str) -> Result<Nanos, String> {
     text.parse()
 }
 
+/// A path to ask for: `/users`, `/users/${id}`, or `*` of OPTIONS (RFC 9112 §3.2.4).
+pub(crate) fn path(text: &str) -> Result<String, String> {
+    if text.starts_with('/') || text == "*" {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is no path; begin it with /"))
+}
+
 /// What joins client and server, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Links(pub(crate) Vec<Spec>);

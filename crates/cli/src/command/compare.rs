@@ -68,6 +68,10 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
     let exit = Exit::from(ending(&record, &verdict, false));
     match compare::interleaved(&record) {
         Ok((base, news)) => Ok((base, news, Some(exit))),
+        Err(_) if exit == Exit::Interrupted => {
+            let reason = format!("run {} was stopped before two of the commands were measured", record.id);
+            Err(Failure::Unmeasured { exit, reason })
+        }
         Err(error) => {
             let exit = if exit == Exit::Ok { Exit::ContenderFailed } else { exit };
             Err(Failure::Unmeasured { exit, reason: error.to_string() })

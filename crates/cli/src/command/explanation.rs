@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_lab::Exit;
 use assay_model::record::Record;
+use assay_model::state::State;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{self, Style};
 
@@ -24,6 +25,10 @@ fn unexplained(record: &Record) -> Failure {
     let reasons: BTreeSet<&str> = refused.map(|refused| refused.why.as_str()).collect();
     let told = reasons.into_iter().collect::<Vec<_>>().join("; ");
     match (told.is_empty(), !record.experiment.profile.is_never()) {
+        (_, true) if record.state == State::Interrupted => Failure::Unmeasured {
+            exit: Exit::Interrupted,
+            reason: format!("run {} was stopped before anybody was profiled", record.id),
+        },
         (false, _) => Failure::Machine(format!("run {}: nobody could be profiled: {told}", record.id)),
         (true, true) => Failure::Unmeasured {
             exit: Exit::ContenderFailed,

@@ -4,12 +4,12 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use assay_lab::starter::{OwnServer, OwnServers};
-use assay_lab::{Exit, Url};
+use assay_lab::{Exit, Scheme, Url};
 
 use super::new::free;
 use super::run::{DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS};
 use super::written::{told, word};
-use crate::args::{InitArguments, value};
+use crate::args::{InitArguments, value, with_ports};
 use crate::ask::{Questions, at_terminal};
 use crate::failure::Failure;
 use crate::output;
@@ -74,9 +74,8 @@ fn given(arguments: &InitArguments) -> Result<(Vec<OwnServer>, String), Failure>
         path.get_or_insert(own);
         servers.push(server);
     }
-    let ports = arguments.port.iter().copied().map(Some).chain(std::iter::repeat(None));
-    let commands = arguments.cmd.iter().cloned().zip(ports);
-    servers.extend(commands.map(|(command, port)| OwnServer::Command(command, port)));
+    let commands = with_ports(&arguments.cmd, &arguments.port)?;
+    servers.extend(commands.map(|(command, port)| OwnServer::Command(command.clone(), port)));
     Ok((servers, path.unwrap_or_else(|| "/".to_owned())))
 }
 
@@ -88,6 +87,12 @@ fn is_url(text: &str) -> bool {
 /// A URL as the server and its path.
 fn running(text: &str) -> Result<(OwnServer, String), String> {
     let url = Url::parse(text).map_err(|error| error.to_string())?;
+    if !matches!(url.scheme, Scheme::Http | Scheme::H2c) {
+        return Err(format!(
+            "`{text}`: an experiment measures servers that run already by http:// or h2c://; what it is to secure, or to open WebSockets \
+             to, it starts itself: give the command"
+        ));
+    }
     let server = format!("{}://{}", url.scheme.name(), url.authority());
     Ok((OwnServer::Running(server), url.path))
 }
@@ -157,7 +162,7 @@ fn own_port(text: &str) -> Result<Option<u16>, String> {
 }
 
 fn target(text: &str) -> Result<String, String> {
-    if text.starts_with('/') { Ok(text.to_owned()) } else { Err("is no path; begin with /".to_owned()) }
+    value::path(text).map_err(|_| "is no path; begin with /".to_owned())
 }
 
 fn numbers(text: &str) -> Result<Vec<u32>, String> {
@@ -189,9 +194,19 @@ mod tests {
         let running = OwnServer::Running("http://localhost:8080".to_owned());
         assert_eq!(choice.servers, [running, command("./a", Some(3000)), command("./b", None)]);
         assert_eq!((choice.path.as_str(), choice.connections.as_slice()), ("/users", &[64][..]));
+        let told = choose(&arguments(&[], &["./a"], &[1, 2])).expect_err("a port too many").to_string();
+        assert!(told.contains("2 ports for one command"), "{told}");
         let differing = arguments(&["http://localhost:1/a", "http://localhost:2/b"], &[], &[]);
         let told = choose(&differing).expect_err("two paths").to_string();
         assert!(told.contains("/a and /b") && told.contains("--path"), "{told}");
+    }
+
+    #[test]
+    fn what_a_run_would_refuse_is_refused_at_once() {
+        for url in ["https://localhost:1/", "ws://localhost:1/", "grpc://localhost:1/a.B/C"] {
+            let told = choose(&arguments(&[url], &[], &[])).expect_err(url).to_string();
+            assert!(told.contains(url) && told.contains("give the command"), "{told}");
+        }
     }
 
     #[test]

@@ -100,6 +100,21 @@ fn ctrl_c_ends_the_wait_for_a_server_at_once() {
 }
 
 #[test]
+fn ctrl_c_before_anything_could_be_told_is_an_interruption_and_says_so() {
+    let lab = Lab::new();
+    let waits = ["--cmd", "sleep 1000", "--cmd", "sleep 1001", "--ready-timeout", "1h"];
+    for (command, reason) in
+        [("why", "before anybody was profiled"), ("compare", "before two of the commands")]
+    {
+        let mut run = Running::start(lab.command(&[&[command], &waits[..]].concat()));
+        eventually("it starts", || lab.processes().iter().any(|line| line.contains(": sleep 100")));
+        run.signal(Signal::INT);
+        assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
+        assert!(run.said.contains("was stopped") && run.said.contains(reason), "{}", run.said);
+    }
+}
+
+#[test]
 fn a_killed_assay_leaves_no_process_and_no_scratch() {
     let lab = Lab::new();
     lab.misbehaving("stubborn", "stubborn");

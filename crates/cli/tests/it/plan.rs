@@ -36,6 +36,14 @@ fn a_plan_tells_what_a_run_would_show_and_measures_nothing() {
 }
 
 #[test]
+fn a_quick_redline_takes_as_long_as_a_search_takes_at_least() {
+    let lab = lab();
+    let quick = ["redline", "first", "--slo", "p99<10ms", "--quick", "--dry-run"];
+    let told = stdout(&lab.assay(&quick).assert().code(0));
+    assert!(told.contains("trials of a redline") && told.contains("within"), "{told}");
+}
+
+#[test]
 fn more_restarts_promise_more_and_a_greater_difference_takes_less() {
     let lab = lab();
     let [few, many] = ["3", "12"].map(|rounds| told(&lab, &["--rounds", rounds]));

@@ -12,7 +12,7 @@ use assay_model::record::Origin;
 use assay_model::workload::{MessageKind, RequestKind, Workload};
 use assay_tls::Client;
 
-use crate::args::{CheckArguments, HttpName, RequestArguments};
+use crate::args::{CheckArguments, HttpName, RequestArguments, with_ports};
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
@@ -59,8 +59,8 @@ fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Sub
         warnings.iter().for_each(output::warning);
         subjects = selected;
     }
-    for (i, command) in arguments.cmd.iter().enumerate() {
-        subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
+    for (command, port) in with_ports(&arguments.cmd, &arguments.port)? {
+        subjects.push(Subject::from_command(command, &cwd, port)?);
     }
     Ok(subjects.into_iter().map(|subject| subject.hiding(secrets())).collect())
 }

@@ -25,7 +25,7 @@ use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 use super::database::private;
 use super::hosts::{self, Hosts};
 use super::networks;
-use crate::args::{HttpName, Rounds, RunArguments};
+use crate::args::{HttpName, Rounds, RunArguments, with_ports};
 use crate::command::list;
 use crate::embedded;
 use crate::failure::Failure;
@@ -56,16 +56,7 @@ const LATENCY: [Offered; 6] = [
 ];
 
 pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
-    if arguments.request.is_given() && (!arguments.workload.is_empty() || arguments.experiment.is_some()) {
-        return Err(Failure::usage(
-            "a workload says itself what is asked; give the request in its file, or leave --workload and --experiment out",
-        ));
-    }
-    if arguments.precision.is_some() && matches!(arguments.rounds, Some(Rounds::Exactly(_))) {
-        return Err(Failure::usage(
-            "a number of rounds is kept to exactly; leave out --rounds or --precision",
-        ));
-    }
+    check_against_each_other(arguments)?;
     let catalogue = catalogue(arguments)?;
     let mut experiment = experiment(&catalogue, arguments)?;
     let subjects = subjects(&catalogue, arguments, &experiment)?;
@@ -111,7 +102,29 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         None => plan,
     };
     plan.check()?;
-    afford(plan, arguments.budget.is_some())
+    afford(plan, arguments.budget.is_some() && !arguments.is_length_ours)
+}
+
+/// Whether arguments that are right by themselves mean something together.
+fn check_against_each_other(arguments: &RunArguments) -> Result<(), Failure> {
+    let has_load = !arguments.workload.is_empty() || arguments.experiment.is_some();
+    if arguments.request.is_given() && has_load {
+        return Err(Failure::usage(
+            "a workload says itself what is asked; give the request in its file, or leave --workload and --experiment out",
+        ));
+    }
+    let is_anybody_named = !(arguments.selectors.is_empty() && arguments.cmd.is_empty());
+    if asks_for_its_own(arguments) && !is_anybody_named {
+        return Err(Failure::usage(
+            "a request of your own is for a server of your own: name it by its URL, or give the command that starts it with --cmd",
+        ));
+    }
+    if arguments.precision.is_some() && matches!(arguments.rounds, Some(Rounds::Exactly(_))) {
+        return Err(Failure::usage(
+            "a number of rounds is kept to exactly; leave out --rounds or --precision",
+        ));
+    }
+    Ok(())
 }
 
 /// A budget that was typed is kept or refused; one that comes with an experiment, for contenders of its own, is raised to what is
@@ -412,14 +425,13 @@ fn commands(arguments: &RunArguments, experiment: &Experiment, cwd: &Path) -> Re
         let own = experiment.commands.iter().map(|own| own_subject(own, &cwd.join(&experiment.folder)));
         return own.collect();
     }
-    let ports = arguments.port.iter().copied().map(Some).chain(std::iter::repeat(None));
     let subject = |(command, port): (&String, Option<u16>)| {
         let timeout_s = arguments.ready_timeout.map(|span| span.as_secs_f64());
         let subject = Subject::from_command(command, cwd, port)?;
         let subject = if arguments.upstream { subject.as_proxy() } else { subject };
         Ok(subject.ready_by(timeout_s, arguments.ready_path.as_deref()))
     };
-    arguments.cmd.iter().zip(ports).map(subject).collect()
+    with_ports(&arguments.cmd, &arguments.port)?.map(subject).collect()
 }
 
 fn own_subject(own: &OwnCommand, folder: &Path) -> Result<Subject, Failure> {
