@@ -47,15 +47,14 @@ impl Consent {
         if strangers.is_empty() {
             return Ok(());
         }
-        let named = strangers.join(", ");
+        let strangers = not_this_machine(&strangers);
         if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
             return Err(Failure::usage(format_args!(
-                "{named} is not this machine: load stresses whoever receives it; if that is allowed to you, add --yes"
+                "{strangers}: load stresses whoever receives it; if that is allowed to you, add --yes"
             )));
         }
         let mut terminal = std::io::stderr();
-        let question =
-            format!("{named} is not this machine. Load stresses whoever receives it. Send it there? [y/N] ");
+        let question = format!("{strangers}. Load stresses whoever receives it. Send it there? [y/N] ");
         let _ = terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush());
         let mut answer = String::new();
         let _ = std::io::stdin().lock().read_line(&mut answer);
@@ -72,6 +71,14 @@ fn strangers(hosts: &[(&str, Vec<IpAddr>)], own: &BTreeSet<IpAddr>) -> Vec<Strin
         Some(if name == foreign { foreign } else { format!("{name} ({foreign})") })
     };
     hosts.iter().filter_map(tell).collect()
+}
+
+/// Says of hosts that they are others.
+fn not_this_machine(strangers: &[String]) -> String {
+    match strangers {
+        [one] => format!("{one} is not this machine"),
+        several => format!("{} are not this machine", several.join(" and ")),
+    }
 }
 
 fn is_consent(answer: &str) -> bool {
@@ -96,6 +103,9 @@ mod tests {
         ];
         let expected = ["you.example (192.0.2.8)", "both.example (192.0.2.9)", "2001:db8::1"];
         assert_eq!(strangers(&hosts, &own), expected);
+        let two = ["192.0.2.8".to_owned(), "192.0.2.9".to_owned()];
+        assert_eq!(not_this_machine(&two[..1]), "192.0.2.8 is not this machine");
+        assert_eq!(not_this_machine(&two), "192.0.2.8 and 192.0.2.9 are not this machine");
     }
 
     #[test]

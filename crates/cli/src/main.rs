@@ -21,9 +21,11 @@ mod secrets;
 mod signals;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use assay_lab::Exit;
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -49,7 +51,17 @@ fn command() -> Command {
     }
 }
 
+/// Lets a write beyond the limit of a file's size (`ulimit -f`, setrlimit(2)) fail with `EFBIG`, which is told with its remedy, where the
+/// signal's default would end the process. A handler rather than SIG_IGN: a handler is reset by exec(2), so whatever is started finds
+/// the signal at its default.
+fn outlive_size_limits() -> Result<(), Failure> {
+    // That it came is told by the write.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|e| Failure::Bug(e.to_string()))?;
+    Ok(())
+}
+
 fn run(command: Command) -> Result<Exit, Failure> {
+    outlive_size_limits()?;
     if let Some(verbosity) = command.verbosity() {
         log::begin(verbosity)?;
     }

@@ -1,7 +1,7 @@
 //! Where a name leads.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -47,16 +47,10 @@ impl Destination {
                 return open.map(Self::Stream);
             }
             let here = folder.join(&name);
-            let found = match here.symlink_metadata() {
-                Ok(found) => found,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Ok(Self::File(NamedPlace { folder, name, old: None }));
-                }
-                Err(error) => return Err(error),
+            let found = match whatever_is_at(&here)? {
+                Some(found) if !found.is_file() => found,
+                file_or_nothing => return Ok(Self::File(NamedPlace::new(folder, name, file_or_nothing))),
             };
-            if found.is_file() {
-                return Ok(Self::File(NamedPlace { folder, name, old: Some((found.uid(), found.mode())) }));
-            }
             if found.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
@@ -75,6 +69,20 @@ impl Destination {
 }
 
 impl NamedPlace {
+    /// The place that has this very name. A link there is followed nowhere: like all else that is no regular file, it stays.
+    pub(crate) fn itself(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+        let folder = folder_of(path).canonicalize()?;
+        match whatever_is_at(&folder.join(&name))? {
+            Some(found) if !found.is_file() => Err(io::ErrorKind::AlreadyExists.into()),
+            file_or_nothing => Ok(Self::new(folder, name, file_or_nothing)),
+        }
+    }
+
+    fn new(folder: PathBuf, name: OsString, old: Option<Metadata>) -> Self {
+        Self { folder, name, old: old.map(|old| (old.uid(), old.mode())) }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
@@ -86,6 +94,14 @@ impl NamedPlace {
             Some((owner, mode)) if owner == me() => mode & PERMISSIONS,
             _ => NEW_FILE & !umask(),
         }
+    }
+}
+
+/// What has this name, be it a link; `None` where nothing has.
+fn whatever_is_at(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 

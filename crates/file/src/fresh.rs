@@ -1,16 +1,16 @@
 //! What is written only where nothing is yet: files and folders that a person goes on with.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::destination::folder_of;
-use crate::{ASIDE_PREFIX, WriteError, sync_folder};
+use crate::{ASIDE_PREFIX, WriteError, aside_in, sync_folder};
 
 /// What may be done with a new file, and with a new program, before the umask is asked.
 const FILE: u32 = 0o666;
@@ -34,11 +34,7 @@ pub struct NewFile {
 pub fn write_new(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     let write = || {
         let folder = folder_of(path);
-        let aside = tempfile::Builder::new()
-            .prefix(ASIDE_PREFIX)
-            .permissions(Permissions::from_mode(FILE))
-            .tempfile_in(folder)
-            .map_err(nameless)?;
+        let aside = aside_in(folder, FILE)?;
         aside.as_file().write_all(content)?;
         aside.as_file().sync_all()?;
         aside.persist_noclobber(path)?;
@@ -54,6 +50,8 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<(), WriteError> {
 pub fn write_folder(path: &Path, files: &[NewFile]) -> Result<(), WriteError> {
     let write = || {
         let parent = folder_of(path);
+        // Where there is no such folder, the system says so in its own words.
+        parent.metadata()?;
         let aside = tempfile::Builder::new().prefix(ASIDE_PREFIX).tempdir_in(parent).map_err(nameless)?;
         let whole = aside.path().join("whole");
         fs::create_dir(&whole)?;

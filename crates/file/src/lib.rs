@@ -10,6 +10,7 @@
 //! - A symbolic link is followed, and the file that it leads to is replaced in its own folder, as editors do. Links and pipes
 //!   that another user put into a folder where everybody may write are refused, as the kernel does where it opens them
 //!   (Linux: admin-guide/sysctl/fs.rst, `protected_symlinks`, `protected_fifos`).
+//! - A file that no person named lies where its name is, and no link leads it elsewhere ([`write_here`]).
 //! - What a person goes on with is written only where nothing is yet ([`write_new`], [`write_folder`]).
 //!
 //! Must not know: what is written or read, and why.
@@ -21,9 +22,9 @@ mod error;
 mod fresh;
 mod reading;
 
-use std::fs::{File, Permissions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -31,7 +32,7 @@ use tempfile::NamedTempFile;
 use destination::{Destination, NamedPlace};
 pub use error::WriteError;
 pub use fresh::{NewFile, write_folder, write_new};
-pub use reading::{read, read_bytes, read_within};
+pub use reading::{read, read_bytes, read_found, read_within};
 
 /// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
 pub const ASIDE_PREFIX: &str = ".assay-part-";
@@ -55,6 +56,16 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     write_with(path, content, |_| PRIVATE)
 }
 
+/// Writes a file whole or not at all under a name that no person typed: of what is there, only a regular file is replaced, and no link
+/// is followed.
+///
+/// # Errors
+/// As for [`write()`]; [`io::ErrorKind::AlreadyExists`] where something else has the name.
+pub fn write_here(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    let write = || NamedPlace::itself(path).and_then(|place| whole(&place, content, place.mode()));
+    write().map_err(|source| WriteError::new(path, source))
+}
+
 fn write_with(path: &Path, content: &[u8], mode: impl Fn(&NamedPlace) -> u32) -> Result<(), WriteError> {
     let write = || match Destination::of(path)? {
         Destination::File(place) => whole(&place, content, mode(&place)),
@@ -74,7 +85,7 @@ fn write_with(path: &Path, content: &[u8], mode: impl Fn(&NamedPlace) -> u32) ->
 pub fn begin(path: &Path) -> Result<File, WriteError> {
     let begin = || match Destination::of(path)? {
         Destination::File(place) => {
-            let aside = aside(&place)?;
+            let aside = aside_in(&place.folder, PRIVATE)?;
             allow(&aside, place.mode())?;
             Ok(aside.persist(place.path())?)
         }
@@ -84,7 +95,7 @@ pub fn begin(path: &Path) -> Result<File, WriteError> {
 }
 
 fn whole(place: &NamedPlace, content: &[u8], mode: u32) -> io::Result<()> {
-    let mut aside = aside(place)?;
+    let mut aside = aside_in(&place.folder, PRIVATE)?;
     aside.as_file_mut().write_all(content)?;
     allow(&aside, mode)?;
     aside.as_file().sync_all()?;
@@ -92,11 +103,11 @@ fn whole(place: &NamedPlace, content: &[u8], mode: u32) -> io::Result<()> {
     sync_folder(&place.folder)
 }
 
-/// A new file beside the destination (`O_EXCL`, mode 0600), which goes away unless it is renamed.
-fn aside(place: &NamedPlace) -> io::Result<NamedTempFile> {
-    let made = tempfile::Builder::new().prefix(ASIDE_PREFIX).tempfile_in(&place.folder);
-    // Without the name that nobody gave.
-    made.map_err(|error| error.kind().into())
+/// A new file (`O_EXCL`) under a random name, which goes away unless it is renamed. What goes wrong is told in the system's words alone,
+/// without the name that nobody gave.
+fn aside_in(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let make = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path);
+    tempfile::Builder::new().prefix(ASIDE_PREFIX).make_in(folder, make)
 }
 
 /// Gives the file the mode that it will be found with.

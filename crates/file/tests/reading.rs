@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use assay_file::{read, read_bytes, read_within};
+use assay_file::{read, read_bytes, read_found, read_within};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 #[test]
@@ -34,6 +34,25 @@ fn a_pipe_that_a_person_names_is_read_to_its_end() {
     });
     assert_eq!(read(&path, 100).expect("read"), "through");
     writer.join().expect("a thread").expect("written");
+}
+
+#[test]
+fn of_what_is_found_only_regular_files_are_read_and_nobody_waits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("file"), "four").expect("written");
+    symlink("file", at("link")).expect("linked");
+    symlink("/dev/zero", at("endless")).expect("linked");
+    mkfifoat(CWD, at("pipe"), Mode::from_raw_mode(0o600)).expect("a pipe");
+    symlink("pipe", at("piped")).expect("linked");
+    let told = |name: &str| read_found(&at(name), 4).map_err(|error| error.kind());
+    assert_eq!(told("file").as_deref(), Ok("four"));
+    assert_eq!(told("link").as_deref(), Ok("four"), "who made the folder may have their file elsewhere");
+    for name in ["endless", "pipe", "piped", "."] {
+        assert_eq!(told(name), Err(ErrorKind::InvalidInput), "{name}");
+    }
+    assert_eq!(told("none"), Err(ErrorKind::NotFound));
+    assert_eq!(read_found(&at("file"), 3).expect_err("too long").kind(), ErrorKind::FileTooLarge);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use assay_file::{NewFile, begin, write, write_folder, write_new};
+use assay_file::{NewFile, begin, write, write_folder, write_here, write_new};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -77,6 +77,29 @@ fn a_link_stays_and_what_it_leads_to_is_replaced_where_that_is() {
 }
 
 #[test]
+fn what_nobody_named_is_written_where_its_name_is_and_through_no_link() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    write_here(&at("page"), b"made").expect("made");
+    fs::set_permissions(at("page"), Permissions::from_mode(0o640)).expect("set");
+    write_here(&at("page"), b"replaced").expect("replaced");
+    assert_eq!(
+        (read(at("page")).as_str(), at("page").metadata().expect("there").mode() & 0o7777),
+        ("replaced", 0o640)
+    );
+    symlink("page", at("link")).expect("linked");
+    symlink("nowhere", at("dangling")).expect("linked");
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
+        .expect("a pipe");
+    for name in ["link", "dangling", "pipe"] {
+        let told = write_here(&at(name), b"x").expect_err(name).to_string();
+        assert!(told.contains(name) && told.contains("stays as it is"), "{told}");
+    }
+    assert_eq!(read(at("page")), "replaced");
+    assert_eq!(names(folder.path()), ["dangling", "link", "page", "pipe"]);
+}
+
+#[test]
 fn links_in_a_ring_folders_and_missing_folders_are_told_with_a_remedy() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
@@ -88,6 +111,17 @@ fn links_in_a_ring_folders_and_missing_folders_are_told_with_a_remedy() {
         assert!(error.contains(&at(name).display().to_string()) && error.contains(remedy), "{error}");
     }
     assert_eq!(names(folder.path()), ["a", "b"]);
+}
+
+#[test]
+fn a_missing_folder_is_told_in_the_systems_words_whatever_is_written() {
+    let folder = folder();
+    let path = folder.path().join("none/new");
+    let told = [write(&path, b"x"), write_new(&path, b"x"), write_folder(&path, &[])];
+    for error in told.map(|written| written.expect_err("no folder").to_string()) {
+        let words = "No such file or directory (os error 2); make its folder first, or name another";
+        assert!(error.ends_with(words), "{error}");
+    }
 }
 
 #[test]

@@ -64,11 +64,21 @@ pub enum RenderError {
     #[error("value of field {0:?} has a control character")]
     BadFieldValue(String),
     /// A field that is written from its own member of the specification.
-    #[error("field {0:?} is written by the renderer; leave it out")]
+    #[error("assay writes the field {field} itself; {remedy}", field = .0, remedy = remedy_for_reserved(.0))]
     ReservedField(String),
     /// The framing does not fit the kind of message or its status.
     #[error("{0:?} is no framing for this message")]
     BadFraming(Framing),
+}
+
+/// What to do in the place of a field that is written from its own member.
+fn remedy_for_reserved(field: &str) -> &'static str {
+    match KnownField::recognise(field.as_bytes()) {
+        Some(KnownField::Host) => {
+            "for a virtual host, write its name in the URL, and lead it to the server with a line in /etc/hosts"
+        }
+        _ => "leave it out",
+    }
 }
 
 /// Appends the head of a request to `out`.
@@ -288,6 +298,9 @@ mod tests {
                 Err(RenderError::ReservedField(name.into()))
             );
         }
+        let told = |name: &str| RenderError::ReservedField(name.into()).to_string();
+        assert!(told("host").contains("write its name in the URL"), "{}", told("host"));
+        assert_eq!(told("Content-Length"), "assay writes the field Content-Length itself; leave it out");
         for (method, target) in
             [("", "/"), ("G T", "/"), ("CONNECT", "h:1"), ("GET", ""), ("GET", "/ "), ("GET", "/#")]
         {

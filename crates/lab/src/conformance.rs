@@ -196,6 +196,7 @@ impl Inquiry {
             http2: *http2,
             commands: &Commands::default(),
             only: &self.only,
+            load_timeout: None,
             pace: Pace::Full,
             stop,
         };
@@ -268,6 +269,8 @@ pub(crate) struct Inspection<'a> {
     pub commands: &'a Commands,
     /// Names of the only rules to ask for; empty for all.
     pub only: &'a [String],
+    /// How long a load waits for an answer; absent where none follows.
+    pub load_timeout: Option<Duration>,
     /// How much time there is.
     pub pace: Pace,
     /// A person's wish.
@@ -406,6 +409,7 @@ impl Inspection<'_> {
             database: self.its_database().map(|supplied| &supplied.access),
             upstream: self.upstream,
             workloads: self.workloads.iter().map(|workload| (*workload).clone()).collect(),
+            load_timeout: self.load_timeout,
             commands: self.commands,
             stop: self.stop,
         }

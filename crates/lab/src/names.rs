@@ -30,6 +30,15 @@ pub(crate) fn name_of(text: &str) -> String {
     if name.len() <= MAX_MADE { name } else { cut(&name, text) }
 }
 
+/// A name made of a URL that is shown like this. Its query is told by a mark alone: it may be long, and hold what is secret.
+pub(crate) fn name_of_url(shown: &str, url: &str) -> String {
+    let path = shown.split(['?', '#']).next().unwrap_or_default();
+    match url.split_once('?') {
+        Some((_, query)) => name_of(&format!("{path} {}", &sha256(query.as_bytes())[..MARK_DIGITS])),
+        None => name_of(path),
+    }
+}
+
 fn cut(name: &str, text: &str) -> String {
     let mark = sha256(text.as_bytes());
     let kept = name[..MAX_MADE - MARK_DIGITS - 1].trim_end_matches('-');

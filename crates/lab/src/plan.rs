@@ -10,9 +10,9 @@ use assay_model::network::{Network, Stack};
 use assay_model::protocol::Protocol;
 use assay_model::record::{LeftOut, Program};
 use assay_model::setting::Setting;
-use assay_model::workload::Workload;
+use assay_model::workload::{OWN_WORKLOAD, Workload};
 
-use crate::catalogue::{self, Catalogue};
+use crate::catalogue::{self, Catalogue, Fault};
 use crate::contender::Upstream;
 use crate::database::Source;
 use crate::error::LabError;
@@ -114,8 +114,7 @@ impl RunPlan {
         self.check_protocols()?;
         self.check_schemes()?;
         if let Some(fault) = catalogue::fault_of_experiment(&self.experiment) {
-            let problem = format!("{}: {}; {}", fault.key, fault.problem, fault.mend);
-            return Err(LabError::Argument { given: self.experiment.name.clone(), problem });
+            return Err(self.refused(fault));
         }
         for measure in &self.experiment.measures {
             if self.workload(&measure.workload).is_none() {
@@ -133,9 +132,32 @@ impl RunPlan {
         if somebody {
             return Ok(());
         }
+        Err(LabError::NothingSelected { reason: self.why_nobody_answers() })
+    }
+
+    /// What an experiment breaks a rule with. Files were held against the rules when they were read, so what came from an argument is told
+    /// by its name and in its units.
+    fn refused(&self, Fault { key, problem, mend }: Fault) -> LabError {
+        match catalogue::argument_of(&key) {
+            Some(argument) => LabError::Argument {
+                given: argument.to_owned(),
+                problem: format!("{problem}; write for example 10s, at most 24h"),
+            },
+            None => LabError::Argument {
+                given: self.experiment.name.clone(),
+                problem: format!("{key}: {problem}; {mend}"),
+            },
+        }
+    }
+
+    fn why_nobody_answers(&self) -> String {
+        if self.workloads.iter().all(|workload| workload.name == OWN_WORKLOAD) {
+            return "a request of your own (--path) is for servers that --cmd or a URL names; contenders of the catalogue answer \
+                    workloads (-w)"
+                .to_owned();
+        }
         let workloads: Vec<&str> = self.workloads.iter().map(|workload| workload.name.as_str()).collect();
-        let reason = format!("no selected contender answers {}", workloads.join(" or "));
-        Err(LabError::NothingSelected { reason })
+        format!("no selected contender answers {}", workloads.join(" or "))
     }
 
     /// Whether messages travel over WebSockets and calls over gRPC, and nothing else does.
@@ -156,9 +178,9 @@ impl RunPlan {
             _ => None,
         };
         let of_scheme = |subject: &Subject| match subject.launch {
-            Launch::Running { scheme, .. } if scheme.is_websocket() => Some(
-                "a run opens WebSockets for workloads of messages; write http:// or https://, and -w websocket",
-            ),
+            Launch::Running { scheme, .. } if scheme.is_websocket() => {
+                Some("a run opens WebSockets for workloads of messages; write http://, and -w websocket")
+            }
             Launch::Running { scheme, .. } if scheme.is_grpc() => {
                 Some("a run makes calls for workloads of them; write http://, and -w grpc")
             }
@@ -190,12 +212,13 @@ impl RunPlan {
             Launch::Process(_) => false,
         };
         let Some(subject) = self.subjects.iter().find(is_others) else { return Ok(()) };
-        let scheme = if is_secured { "" } else { "https://" };
+        let (scheme, mend) = if is_secured { ("", "leave --tls out") } else { ("https://", "write http://") };
         Err(LabError::Argument {
             given: format!("{scheme}{}", subject.identity.title),
-            problem: "over TLS a run measures servers that it starts, with a certificate of its own; for one that runs already \
-                      write http://, or drive it with `assay load https://…`, or ask it with `assay check https://…`"
-                .to_owned(),
+            problem: format!(
+                "over TLS a run measures servers that it starts, with a certificate of its own; for one that runs already {mend}, \
+                 or drive it with `assay load https://…`, or ask it with `assay check https://…`"
+            ),
         })
     }
 

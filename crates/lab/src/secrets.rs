@@ -1,8 +1,9 @@
 //! Secrets of the user's that must not be repeated: not in messages, nor in log tails, records and pages.
 //!
 //! What looks like a secret is in the environment, whence programs take it and print it; what a command prints before a load
-//! is another. It is hidden by its value, wherever it comes from; the passwords of URLs are hidden by their place too. A secret that was
-//! changed on its way, say encoded in Base64, is not found: this is a net below those who print what they should not, and no wall.
+//! is another. It is hidden by its value, wherever it comes from; the passwords of URLs, and what variables with telling names are set
+//! to in a command, are hidden by their place too. A secret that was changed on its way, say encoded in Base64, is not found: this is a
+//! net below those who print what they should not, and no wall.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -16,17 +17,32 @@ use percent_encoding::percent_decode_str;
 /// Values that are shorter would be found where they are not meant: `1`, `true`, `admin`.
 const LEAST_CHARS: usize = 6;
 /// Parts of the names of variables that hold secrets.
-const TELLING: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
+const TELLING: [&str; 9] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "PASSCODE",
+    "CREDENTIAL",
+    "CONNECTION_STRING",
+    "CONNECTIONSTRING",
+];
 /// Ends of the words in such names: `KEY` in `API_KEY` and `APIKEY_2`, but not in `KEYBOARD`.
-const TELLING_ENDS: [&str; 3] = ["KEY", "KEYS", "AUTH"];
+const TELLING_ENDS: [&str; 6] = ["KEY", "KEYS", "AUTH", "PASS", "PWD", "CREDS"];
+/// Variables in which a shell keeps folders (POSIX.1-2017, 2.5.3), which are no passwords as `MYSQL_PWD` is.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 /// Last words in the names of those that tell where a secret is, not what it is.
 const PLACES: [&str; 4] = ["DIR", "FILE", "PATH", "SOCK"];
 /// Fields of HTTP that hold credentials, beside those with telling names (RFC 9110 §11.6.2 and §11.7.2, RFC 6265 §5.4).
 const FIELDS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
-/// Parameters of URLs that hold a password (PostgreSQL documentation, 34.1.2).
-const PARAMETERS: [&str; 2] = ["password=", "sslpassword="];
 /// What stands in the place of a password.
 const HIDDEN: &str = "[hidden]";
+/// How all begins that stands in the place of a secret.
+const MARK: &str = "[hidden";
+
+/// A part of a text: from byte to byte.
+type Place = (usize, usize);
 
 /// What must not be repeated. Clones know the same, also what is learnt later; it shows nothing of what it holds.
 #[derive(Clone, Default)]
@@ -82,6 +98,12 @@ impl Secrets {
         );
     }
 
+    /// What a contender was named by without the secrets in it; those that it shows by their places are known from now on.
+    pub(crate) fn learn_and_hide(&self, text: &str) -> String {
+        self.learn(passwords(text).map(|password| (password, "contender".to_owned())));
+        self.hide(text).into_owned()
+    }
+
     /// `text` without the secrets in it.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -111,6 +133,9 @@ impl fmt::Debug for Secrets {
 
 /// Whether a variable of this name holds a secret.
 pub(crate) fn is_telling(name: &str) -> bool {
+    if FOLDERS.contains(&name) {
+        return false;
+    }
     let name = name.to_uppercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_alphabetic()).collect();
     let is_place = words.last().is_some_and(|last| PLACES.contains(last));
@@ -140,7 +165,7 @@ fn lines(value: &str) -> Vec<String> {
     value.lines().map(|line| line.trim().to_owned()).collect()
 }
 
-/// The passwords in the URLs of a text, as they stand there and decoded (RFC 3986 §2.1).
+/// The passwords that a text shows by their places, as they stand there and decoded (RFC 3986 §2.1).
 fn passwords(text: &str) -> impl Iterator<Item = String> {
     let of = |(start, end): (usize, usize)| {
         let raw = &text[start..end];
@@ -149,7 +174,7 @@ fn passwords(text: &str) -> impl Iterator<Item = String> {
     places(text).into_iter().flat_map(of)
 }
 
-/// `text` without the passwords in its URLs, whatever they are.
+/// `text` without the passwords that it shows by their places, whatever they are.
 fn without_passwords(text: &str) -> Cow<'_, str> {
     let places = places(text);
     if places.is_empty() {
@@ -164,8 +189,25 @@ fn without_passwords(text: &str) -> Cow<'_, str> {
     Cow::Owned(out + &text[done..])
 }
 
-/// Where passwords stand in the URLs of a text, in order: from byte to byte.
-fn places(text: &str) -> Vec<(usize, usize)> {
+/// Where passwords stand in a text, in order.
+fn places(text: &str) -> Vec<Place> {
+    let mut places = in_urls(text);
+    places.extend(assigned(text));
+    places.sort_unstable();
+    // A variable may be set to a URL, and a parameter look like a variable.
+    places.dedup_by(|next, last| {
+        let is_within = next.0 < last.1;
+        if is_within {
+            last.1 = last.1.max(next.1);
+        }
+        is_within
+    });
+    places.retain(|(from, to)| from < to && !text[*from..*to].starts_with(MARK));
+    places
+}
+
+/// Where passwords stand in the URLs of a text.
+fn in_urls(text: &str) -> Vec<Place> {
     let mut places = Vec::new();
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
@@ -178,22 +220,12 @@ fn places(text: &str) -> Vec<(usize, usize)> {
         let rest = user.map_or(0, |(_, to)| to);
         places.extend(parameters(&url[rest..]).map(|(from, to)| (start + rest + from, start + rest + to)));
     }
-    places.sort_unstable();
-    // What looks like a parameter may stand in the value of another.
-    places.dedup_by(|next, last| {
-        let is_within = next.0 < last.1;
-        if is_within {
-            last.1 = last.1.max(next.1);
-        }
-        is_within
-    });
-    places.retain(|(from, to)| from < to && &text[*from..*to] != HIDDEN);
     places
 }
 
 /// The password of `user:password@host`. One that is not encoded as it should be may hold a slash or a question mark; then what
 /// stands behind the colon is no port.
-fn user_info(url: &str) -> Option<(usize, usize)> {
+fn user_info(url: &str) -> Option<Place> {
     let colon = url.find(':')?;
     let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
     let at = match url[..authority].rfind('@') {
@@ -205,16 +237,60 @@ fn user_info(url: &str) -> Option<(usize, usize)> {
     (colon < at).then_some((colon + 1, at))
 }
 
-/// The values of the parameters that hold a password.
-fn parameters(url: &str) -> impl Iterator<Item = (usize, usize)> {
-    let begins = |at: usize| at > 0 && matches!(url.as_bytes()[at - 1], b'?' | b'&');
-    PARAMETERS.iter().flat_map(move |name| url.match_indices(name)).filter(move |(at, _)| begins(*at)).map(
-        move |(at, name)| {
-            let start = at + name.len();
-            let length = url[start..].find(['&', '#']).unwrap_or(url.len() - start);
-            (start, start + length)
-        },
-    )
+/// The values of the parameters with telling names. One lasts until the next parameter, or the fragment; in an access token of OAuth
+/// the fragment is one itself (RFC 6749 §4.2.2).
+fn parameters(url: &str) -> impl Iterator<Item = Place> {
+    let begins = |at: usize| at > 0 && matches!(url.as_bytes()[at - 1], b'?' | b'&' | b'#');
+    let offset = |part: &str| part.as_ptr().addr() - url.as_ptr().addr();
+    url.split(['&', '#']).filter_map(move |whole| {
+        let mut parts = whole.split('?').map(|part| (offset(part), part.split_once('=')));
+        let value = parts.find_map(|(at, split)| {
+            let (name, _) = split?;
+            (begins(at) && is_telling(name)).then_some(at + name.len() + 1)
+        })?;
+        Some((value, offset(whole) + whole.len()))
+    })
+}
+
+/// What variables of an environment are set to whose names are telling: `DB_PASSWORD=… exec ./server`. They are known by their capitals
+/// (POSIX.1-2017, 8.1); what has a small letter may be a field of a form, or of a log.
+fn assigned(text: &str) -> Vec<Place> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_variable = |name: &str| !name.contains(char::is_lowercase) && is_telling(name);
+    let (mut places, mut done) = (Vec::new(), 0);
+    while let Some(length) = text[done..].find('=') {
+        let before = &text[done..done + length];
+        let start = done + length + 1;
+        let outside = before.trim_end_matches(is_word);
+        done = start;
+        if is_variable(&before[outside.len()..]) {
+            done += value_length(&text[start..], outside.chars().next_back());
+            places.push((start, done));
+        }
+    }
+    places
+}
+
+/// How long the value is with which a text begins, as a shell reads it; `around` stands before the name and ends it if it is a quotation
+/// mark. A value of another variable is none of its own.
+fn value_length(text: &str, around: Option<char>) -> usize {
+    if text.starts_with('$') {
+        return 0;
+    }
+    let (mut quoted, mut is_escaped) = (None, false);
+    let mut is_end = |(at, c): (usize, char)| {
+        match (quoted, c) {
+            _ if is_escaped => is_escaped = false,
+            (Some(mark), _) if c == mark => quoted = None,
+            (None, '\'' | '"') if Some(c) != around && text[at + 1..].contains(c) => quoted = Some(c),
+            (None, '\'' | '"' | '`' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => return true,
+            (None, _) if c.is_whitespace() => return true,
+            (None | Some('"'), '\\') => is_escaped = true,
+            _ => {}
+        }
+        false
+    };
+    text.char_indices().find(|&at| is_end(at)).map_or(text.len(), |(at, _)| at)
 }
 
 #[cfg(test)]
@@ -309,6 +385,9 @@ mod tests {
             ("a://h/d?user=u&password=pw&x=1", "a://h/d?user=u&password=[hidden]&x=1"),
             ("http://h:80/a@b http://h/a:b@c ftp://h", "http://h:80/a@b http://h/a:b@c ftp://h"),
             ("http://[::1]:80/a http://[::1]/?x=@", "http://[::1]:80/a http://[::1]/?x=@"),
+            ("a://h/?x=1&access_token=T&api_key=K#f", "a://h/?x=1&access_token=[hidden]&api_key=[hidden]#f"),
+            ("a://h/?to=b?Pwd=p&monk=y#token=t", "a://h/?to=b?Pwd=[hidden]&monk=y#token=[hidden]"),
+            ("a://h/token=t?pass=[hidden: X Y]", "a://h/token=t?pass=[hidden: X Y]"),
             ("a://u:[hidden]@h ://:@ é://é:é@é", "a://u:[hidden]@h ://:@ é://é:[hidden]@é"),
         ] {
             assert_eq!(Secrets::default().hide(text), wanted, "{text}");
@@ -316,8 +395,37 @@ mod tests {
     }
 
     #[test]
+    fn what_variables_with_telling_names_are_set_to_is_hidden_in_commands() {
+        for (text, wanted) in [
+            ("DB_PASSWORD=INLINE exec ./a PORT=1", "DB_PASSWORD=[hidden] exec ./a PORT=1"),
+            ("A_KEY='x y'\"z \\\" z\"\\ z;b", "A_KEY=[hidden];b"),
+            ("sh -c 'SMTP_PASS=x' && \"A_KEY=y\"", "sh -c 'SMTP_PASS=[hidden]' && \"A_KEY=[hidden]\""),
+            ("docker -e A_TOKEN=B_TOKEN=x|b", "docker -e A_TOKEN=[hidden]|b"),
+            ("DB_URL=a://u:p@h A_SECRET=a://u:p@h", "DB_URL=a://u:[hidden]@h A_SECRET=[hidden]"),
+            ("A_KEY=$A_KEY B_KEY=${B} C_KEY= d", "A_KEY=$A_KEY B_KEY=${B} C_KEY= d"),
+            ("PWD=/a OLDPWD=/b key=c a_KEY=d é_KEY=e", "PWD=/a OLDPWD=/b key=c a_KEY=d é_KEY=e"),
+            ("A_KEY=[hidden: A_KEY] b", "A_KEY=[hidden: A_KEY] b"),
+        ] {
+            let hidden = Secrets::default().hide(text).into_owned();
+            assert_eq!(hidden, wanted, "{text}");
+            assert_eq!(Secrets::default().hide(&hidden), wanted, "once and for all");
+        }
+        let known = secrets(&[("command line", "DB_PASSWORD=INLINE exec ./a")]);
+        assert_eq!(known.hide("it said INLINE"), "it said [hidden: command line]");
+    }
+
+    #[test]
+    fn names_that_are_common_for_secrets_are_telling() {
+        let telling = "DB_PASS MYSQL_PWD SMTPPASS AWS_CREDS PASSCODE AZURE_CONNECTION_STRING GOOGLE_CREDENTIALS \
+                       ConnectionStrings__Main pwd access_token api_key";
+        assert!(telling.split_whitespace().all(is_telling));
+        let silent = "PWD OLDPWD PASSENGER_APP PGPASSFILE PATH AUTHOR DB_PASS_FILE";
+        assert!(!silent.split_whitespace().any(is_telling));
+    }
+
+    #[test]
     fn whatever_stands_behind_a_scheme_is_hidden_once_and_for_all() {
-        let pieces = [":", "/", "@", "[", "?password=", "é", " ", "://"];
+        let pieces = [":", "/", "@", "[", "?password=", "é", " ", "://", "A_KEY="];
         for number in 0..pieces.len().pow(5) {
             let digit = |place: u32| pieces[number / pieces.len().pow(place) % pieces.len()];
             let text = format!("a://{}", (0..5).map(digit).collect::<String>());

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::catalogue::hint_beside;
+use crate::catalogue::{Trusted, hint_beside};
 use crate::error::LabError;
 use crate::in_use;
 use crate::owner::is_own;
@@ -27,6 +27,8 @@ const LISTS: &str = "assay list runs --all";
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// What passes by during a run.
 const WORK: &str = "work";
+/// Says of such a folder that a run made it: others have folders of that name, too.
+const WORK_MARK: &str = ".assay-work";
 /// Runs in which an earlier word on a contender is looked for, the latest first.
 const MOST_RUNS_BEFORE: usize = 20;
 /// Runs of one experiment that may begin within a second.
@@ -59,9 +61,11 @@ impl Store {
     /// `20261120-221530-showdown`; a number is appended when there is one of that name already.
     ///
     /// # Errors
-    /// [`LabError::StoreNotWritable`]: better now than after the measurement.
+    /// [`LabError::StoreNotWritable`]: better now than after the measurement. [`LabError::Argument`] where somebody else put
+    /// the folder and could have the run's files written elsewhere.
     pub fn create(&self, experiment: &str, now: Timestamp) -> Result<RunFolder, LabError> {
         std::fs::create_dir_all(&self.root).map_err(|source| LabError::not_writable(&self.root, source))?;
+        self.refuse_a_neighbours()?;
         // Logs are written by processes that run in other folders.
         let root = self.root.canonicalize().map_err(|source| LabError::read(&self.root, source))?;
         let name = format!("{}-{experiment}", now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S"));
@@ -82,6 +86,17 @@ impl Store {
         Err(LabError::Bug(format!("{MAX_NAMESAKES} runs called {name}")))
     }
 
+    fn refuse_a_neighbours(&self) -> Result<(), LabError> {
+        let program = std::env::current_exe().ok();
+        let Some(why) = Trusted::here(program.as_deref()).doubt_about_path(&self.root) else { return Ok(()) };
+        Err(LabError::Argument {
+            given: self.root.display().to_string(),
+            problem: format!(
+                "{why}, so that a run's files could be led elsewhere; keep runs in a folder of your own with --runs or ASSAY_RUNS"
+            ),
+        })
+    }
+
     /// What passed by in runs that are over, and was not removed because they were killed.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
@@ -89,7 +104,7 @@ impl Store {
         let folders = folders.map(|entry| entry.path());
         let own = |folder: PathBuf| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.filter(|entry| is_passing(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
+            entries.map(|entry| entry.path()).filter(|path| is_passing(path))
         };
         let with_logs =
             folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
@@ -120,7 +135,7 @@ impl Store {
             LabError::UnknownRun { wanted: wanted.to_owned(), runs: self.root.clone(), hint }
         };
         if let Some(back) = back_from_last(wanted) {
-            let found = ids.len().checked_sub(back + 1).and_then(|index| ids.get(index));
+            let found = ids.len().checked_sub(back.saturating_add(1)).and_then(|index| ids.get(index));
             let found = found.ok_or_else(|| unknown(format!("it holds {} runs", ids.len())))?;
             return Ok(self.root.join(found).join(RECORD_FILE));
         }
@@ -192,9 +207,10 @@ fn is_run(name: &str) -> bool {
     digits(next(), 8) && digits(next(), 6) && !next().is_empty()
 }
 
-/// Whether that is the name of something that is there only during a run.
-fn is_passing(name: &str) -> bool {
-    name == WORK || name.starts_with(assay_file::ASIDE_PREFIX)
+/// Whether that is there only during a run.
+fn is_passing(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(assay_file::ASIDE_PREFIX) || (name == WORK && path.join(WORK_MARK).is_file())
 }
 
 /// `last` is 0, `last~2` is 2.
@@ -236,7 +252,8 @@ impl RunFolder {
     /// [`LabError::StoreNotWritable`].
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         let path = self.path.join(WORK);
-        std::fs::create_dir_all(&path).map_err(|source| LabError::not_writable(&path, source))?;
+        let make = || std::fs::create_dir_all(&path).and_then(|()| std::fs::write(path.join(WORK_MARK), ""));
+        make().map_err(|source| LabError::not_writable(&path, source))?;
         Ok(path)
     }
 
@@ -271,7 +288,7 @@ impl RunFolder {
 
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.path.join(name);
-        assay_file::write(&path, content).map_err(|error| LabError::not_writable(&path, error.source))
+        assay_file::write_here(&path, content).map_err(|error| LabError::not_writable(&path, error.source))
     }
 }
 
@@ -312,6 +329,9 @@ pub fn histogram_log(evidence: &Evidence<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use assay_model::units::Nanos;
     use assay_verdict::testing;
@@ -444,6 +464,53 @@ mod tests {
         std::fs::write(root.path().join("runs"), "a file").expect("file");
         let error = Store::new(root.path().join("runs")).create("x", at(0)).expect_err("no folder");
         assert!(matches!(error, LabError::StoreNotWritable { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_a_neighbour_made_before_holds_no_runs() {
+        if !rustix::process::geteuid().is_root() {
+            return assay_skip::skip("root", "another user's folder needs chown(2)");
+        }
+        let shared = tempfile::tempdir().expect("folder");
+        std::fs::set_permissions(shared.path(), Permissions::from_mode(0o1777)).expect("mode");
+        for (named, theirs) in [("runs", "runs"), ("project/runs", "project")] {
+            std::fs::create_dir_all(shared.path().join(named)).expect("made");
+            std::os::unix::fs::chown(shared.path().join(theirs), Some(4711), None).expect("handed over");
+            let store = Store::new(shared.path().join(named));
+            let told = store.create("x", at(0)).expect_err("theirs").to_string();
+            assert!(told.contains(&format!("{theirs} belongs to another user (number 4711)")), "{told}");
+            assert!(told.contains("--runs"), "{told}");
+            assert_eq!(std::fs::read_dir(shared.path().join(named)).expect("there").count(), 0);
+        }
+    }
+
+    /// A program that learns keeps its results in such folders as well.
+    #[test]
+    fn a_folder_of_work_that_no_run_made_is_no_leftover() {
+        let root = tempfile::tempdir().expect("folder");
+        let theirs = root.path().join("20261101-120000-resnet");
+        for part in ["logs", "work"] {
+            std::fs::create_dir_all(theirs.join(part)).expect("made");
+        }
+        std::fs::write(theirs.join("work/checkpoint.pt"), "weeks of work").expect("written");
+        let store = Store::new(root.path());
+        let folder = store.create("x", at(0)).expect("run");
+        let ours = folder.work().expect("work");
+        assert_eq!(folder.work().expect("again"), ours);
+        drop(folder);
+        assert_eq!(store.leftovers(), [ours.canonicalize().expect("there")]);
+    }
+
+    #[test]
+    fn a_record_is_written_through_no_link() {
+        let root = tempfile::tempdir().expect("folder");
+        let folder = Store::new(root.path()).create("x", at(0)).expect("folder");
+        let precious = root.path().join("precious");
+        std::fs::write(&precious, "precious").expect("written");
+        std::os::unix::fs::symlink(&precious, folder.record()).expect("linked");
+        let error = folder.save(&testing::record(&[("a", &[100.0])])).expect_err("a link");
+        assert!(matches!(error, LabError::StoreNotWritable { .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&precious).expect("there"), "precious");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Something to measure, wherever it came from: a folder, a command line or a URL.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use assay_model::workload::Workload;
 
 use crate::error::LabError;
 use crate::inherited::Inherited;
-use crate::names::name_of;
+use crate::names::{name_of, name_of_url};
 use crate::secrets::Secrets;
 use crate::url::{Scheme, Url};
 
@@ -202,25 +201,22 @@ impl Subject {
         let parsed = Url::parse(url)?;
         let launch =
             Launch::Running { scheme: parsed.scheme, authority: parsed.authority(), path: parsed.path };
-        Ok(Self::unknown(
-            url.split_once("://").map_or(url, |(_, rest)| rest),
-            Origin::Url(url.to_owned()),
-            launch,
-        ))
+        Ok(Self::unknown(behind_scheme(url), Origin::Url(url.to_owned()), launch))
     }
 
     /// This subject without the secrets in what it is called, if a person typed that.
     #[must_use]
     pub fn hiding(mut self, secrets: &Secrets) -> Self {
-        if self.identity.origin == Origin::Folder {
-            return self;
+        let hidden = match &self.identity.origin {
+            Origin::Folder => return self,
+            // Without its scheme it would not be known for a URL.
+            Origin::Url(url) => behind_scheme(&secrets.learn_and_hide(url)).to_owned(),
+            Origin::Command => secrets.learn_and_hide(&self.identity.title),
+        };
+        if self.identity.name == name_from(&self.identity.title, &self.identity.origin) {
+            self.identity.name = name_from(&hidden, &self.identity.origin);
         }
-        if let Cow::Owned(hidden) = secrets.hide(&self.identity.title) {
-            if self.identity.name == name_of(&self.identity.title) {
-                self.identity.name = name_of(&hidden);
-            }
-            self.identity.title = hidden;
-        }
+        self.identity.title = hidden;
         self
     }
 
@@ -228,7 +224,7 @@ impl Subject {
         Self {
             identity: Identity {
                 title: text.to_owned(),
-                ..Identity::named(name_of(text), Kind::Server, origin)
+                ..Identity::named(name_from(text, &origin), Kind::Server, origin)
             },
             launch,
             paths: None,
@@ -292,9 +288,38 @@ impl Subject {
     }
 }
 
+/// What people read of a URL.
+fn behind_scheme(url: &str) -> &str {
+    url.split_once("://").map_or(url, |(_, rest)| rest)
+}
+
+/// The name of a subject that a person typed, and that is shown like this.
+fn name_from(shown: &str, origin: &Origin) -> String {
+    match origin {
+        Origin::Url(url) => name_of_url(shown, url),
+        Origin::Folder | Origin::Command => name_of(shown),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_secret_of_a_url_or_of_a_command_is_in_what_a_subject_is_called() {
+        let url = |query: &str| {
+            let url = format!("http://h:1/path?access_token={query}");
+            Subject::from_url(&url).expect("a URL").hiding(&Secrets::default()).identity
+        };
+        let (one, other) = (url("one"), url("other"));
+        assert_eq!(one.title, "h:1/path?access_token=[hidden]");
+        assert!(one.name.starts_with("h-1-path-") && !one.name.contains("token"), "{}", one.name);
+        assert_ne!(one.name, other.name, "they are two");
+        let command = Subject::from_command("DB_PASSWORD=INLINE exec ./a", Path::new("/"), None);
+        let command = command.expect("a command").hiding(&Secrets::default()).identity;
+        assert_eq!(command.title, "DB_PASSWORD=[hidden: contender] exec ./a");
+        assert_eq!(command.name, "db-password-hidden-contender-exec-a");
+    }
 
     #[test]
     fn urls() {

@@ -22,6 +22,13 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    const ALL: [Self; 7] = [Self::Http, Self::Https, Self::H2c, Self::Ws, Self::Wss, Self::Grpc, Self::Grpcs];
+
+    /// The scheme of this name, in whatever case (RFC 3986 §3.1).
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.name().eq_ignore_ascii_case(name))
+    }
+
     /// That of a server whose connections are secured, or not.
     pub(crate) fn of(is_secured: bool) -> Self {
         if is_secured { Self::Https } else { Self::Http }
@@ -80,27 +87,27 @@ impl Url {
     pub fn parse(url: &str) -> Result<Self, LabError> {
         let argument =
             |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
+        let unknown = || {
+            argument("use http://, https://, h2c://, ws://, wss://, grpc:// or grpcs://host[:port][/path]")
+        };
         let (scheme, rest) = match url.split_once("://") {
             None => (Scheme::Http, url),
-            Some(("http", rest)) => (Scheme::Http, rest),
-            Some(("https", rest)) => (Scheme::Https, rest),
-            Some(("h2c", rest)) => (Scheme::H2c, rest),
-            Some(("ws", rest)) => (Scheme::Ws, rest),
-            Some(("wss", rest)) => (Scheme::Wss, rest),
-            Some(("grpc", rest)) => (Scheme::Grpc, rest),
-            Some(("grpcs", rest)) => (Scheme::Grpcs, rest),
-            Some(_) => {
-                return Err(argument(
-                    "use http://, https://, h2c://, ws://, wss://, grpc:// or grpcs://host[:port][/path]",
-                ));
-            }
+            Some((name, rest)) => (Scheme::named(name).ok_or_else(unknown)?, rest),
         };
         let rest = rest.split('#').next().unwrap_or(rest);
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let parts = host_and_port(authority, scheme);
-        let (host, port) = parts.ok_or_else(|| argument("write http://host:port/path"))?;
+        let (host, port) = host_and_port(authority, scheme).map_err(|problem| argument(&problem))?;
         Ok(Self { scheme, host: host.to_owned(), port, path })
+    }
+
+    /// Whether a word begins with a scheme (RFC 3986 §3.1), be it one that no server here has.
+    pub fn has_scheme(word: &str) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        let is_name = |name: &str| {
+            name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_part)
+        };
+        word.split_once("://").is_some_and(|(name, _)| is_name(name))
     }
 
     /// Whether a word is `HOST:PORT[/path]`, a URL without its scheme.
@@ -108,7 +115,7 @@ impl Url {
         let authority = word.split(['/', '?', '#']).next().unwrap_or(word);
         let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let names_a_port = authority.rsplit_once(':').is_some_and(|(_, port)| is_port(port));
-        !word.contains("://") && names_a_port && host_and_port(authority, Scheme::Http).is_some()
+        !word.contains("://") && names_a_port && host_and_port(authority, Scheme::Http).is_ok()
     }
 
     /// `host:port`.
@@ -122,18 +129,41 @@ impl Url {
     }
 }
 
-/// The parts of an authority; `None` when it is none.
-fn host_and_port(authority: &str, scheme: Scheme) -> Option<(&str, u16)> {
+/// The parts of an authority, or what is wrong with it.
+fn host_and_port(authority: &str, scheme: Scheme) -> Result<(&str, u16), String> {
+    if authority.contains('@') {
+        return Err(
+            "leave user and password out of the URL; send them with -H 'Authorization: Basic …'".into()
+        );
+    }
     let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => {
-            (host, port.parse::<u16>().ok().filter(|&port| port > 0)?)
-        }
-        _ => (authority, scheme.port()),
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
     };
-    let bracketed = host.starts_with('[') && host.ends_with(']');
-    let plain =
-        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    (bracketed || plain).then_some((host, port))
+    if let Some(problem) = fault_of_host(host) {
+        return Err(problem.to_owned());
+    }
+    Ok((host, port.map_or(Ok(scheme.port()), port_named)?))
+}
+
+/// What is wrong with a name or an address; an address of IPv6 stands in brackets (RFC 3986 §3.2.2).
+fn fault_of_host(host: &str) -> Option<&'static str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    match (host.starts_with('['), host.ends_with(']')) {
+        (true, true) => None,
+        (true, false) => Some("the address lacks its closing bracket; write http://[::1]:port/path"),
+        _ if host.contains(':') => Some("an address of IPv6 needs brackets; write http://[::1]:port/path"),
+        _ if !host.is_ascii() => {
+            Some("the host is not in ASCII; write its Punycode form, which begins with xn--")
+        }
+        _ if host.is_empty() || !host.bytes().all(is_plain) => Some("write http://host:port/path"),
+        _ => None,
+    }
+}
+
+fn port_named(text: &str) -> Result<u16, String> {
+    let port = text.parse::<u16>().ok().filter(|&port| port > 0);
+    port.ok_or_else(|| format!("`{text}` is no port; write one from 1 to 65535, as in http://host:8080/path"))
 }
 
 #[cfg(test)]
@@ -150,6 +180,7 @@ mod tests {
             ("grpc://h/a.B/C", Scheme::Grpc, "h:80", "h", "/a.B/C"),
             ("grpcs://h:50051/a.B/C", Scheme::Grpcs, "h:50051", "h:50051", "/a.B/C"),
             ("https://[::1]:8443?q", Scheme::Https, "[::1]:8443", "[::1]:8443", "/?q"),
+            ("HTTP://h/A", Scheme::Http, "h:80", "h", "/A"),
         ] {
             let parsed = Url::parse(url).expect(url);
             let parts = (parsed.scheme, parsed.authority(), parsed.host_field(), parsed.path);
@@ -166,6 +197,35 @@ mod tests {
         }
         for bad in ["ftp://x/", "https://", "https://x:0/", "https://u@h/", "https://a b/"] {
             assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_url_is_told_with_what_to_write() {
+        for (bad, words) in [
+            ("http://127.0.0.1:99999/", "`99999` is no port; write one from 1 to 65535"),
+            ("http://h:0/", "`0` is no port"),
+            ("http://h:http/", "`http` is no port"),
+            ("http://user:pw@h/", "-H 'Authorization: Basic …'"),
+            ("http://münchen.invalid/", "Punycode"),
+            ("http://[::1/", "lacks its closing bracket; write http://[::1]:port/path"),
+            ("http://[fe80::abcd/", "lacks its closing bracket"),
+            ("http://::1/", "needs brackets"),
+            ("http://a b/", "write http://host:port/path"),
+            ("ftp://h/", "use http://"),
+        ] {
+            let told = Url::parse(bad).expect_err(bad).to_string();
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_word_with_any_scheme_is_a_url() {
+        for word in ["http://h/", "HTTP://h/", "grpc://h/", "grpcs://h/", "ftp://h/"] {
+            assert!(Url::has_scheme(word), "{word}");
+        }
+        for word in ["h/", "./a://b", "node a.js http://h", "://h", "lang:go"] {
+            assert!(!Url::has_scheme(word), "{word}");
         }
     }
 }

@@ -92,31 +92,11 @@ pub enum LoadError {
 
 /// What helps where no connection can be made.
 fn remedy(class: &ErrorClass) -> &'static str {
-    match class {
-        ErrorClass::TlsWrongName => {
-            "name what it is for with --server-name, or take any certificate with --insecure"
-        }
-        ErrorClass::TlsUnknownIssuer => {
-            "name the authority's certificate with --cacert FILE, or take any certificate with --insecure"
-        }
-        ErrorClass::TlsExpired => {
-            "renew it, or see to this machine's clock; --insecure takes any certificate all the same"
-        }
-        ErrorClass::TlsBadCertificate => "mend it, or take any certificate with --insecure",
-        ErrorClass::TlsNoProtocol => {
-            "let the server choose what is offered: h2 with --http 2 and for gRPC, http/1.1 without"
-        }
-        ErrorClass::TlsRefused => {
-            "see in the server's log what it misses: a certificate of ours (--cert, --key), or a version or cipher"
-        }
-        ErrorClass::TlsNotSpoken => {
-            "see that it listens for TLS at this port, or write http:// for one without"
-        }
-        ErrorClass::TlsClosed => "see in the server's log why, and that it listens for TLS at this port",
-        ErrorClass::TlsBroken => "see what is between us and the server",
+    class.remedy_of_tls().unwrap_or(match class {
         ErrorClass::UpgradeRefused => {
             "see that it speaks WebSocket at this path, or write http:// for plain requests"
         }
+        ErrorClass::AddressExhausted => "fewer connections (-c) need fewer",
         _ => "see that the server runs and listens at this address",
-    }
+    })
 }

@@ -1,6 +1,7 @@
 //! Whether this machine has room for the connections: descriptors and local ports, before any of them is made.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use assay_engine::EngineKind;
 use assay_host::limits::{ephemeral_port_count, nofile, raise_nofile};
@@ -74,13 +75,24 @@ fn fitting(plan: &LoadPlan, engine: EngineKind, limit: u64) -> u64 {
 /// The local addresses to connect from; none lets the system choose. Of a load that several generators share all take these in turn.
 ///
 /// # Errors
-/// There are not local ports enough.
+/// An address is not this machine's, or there are not local ports enough.
 pub fn sources(plan: &LoadPlan) -> Result<Vec<IpAddr>, LoadError> {
     if !plan.stack.is_kernel() {
         return Ok(plan.sources.clone());
     }
+    if let Some(address) = plan.sources.iter().find(|address| is_foreign(**address)) {
+        return Err(LoadError::Plan(format!(
+            "{address} is no address of this machine; name one that is with --source (`ip address` lists them)"
+        )));
+    }
     // A kernel that does not tell its range has the usual one.
     choose(plan, ephemeral_port_count().unwrap_or(28_232))
+}
+
+/// Whether nothing can be sent from an address, as it is not this machine's. Whoever connects gets the same error where no port is left
+/// (connect(2): `EADDRNOTAVAIL`); who binds to any port does not.
+fn is_foreign(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable)
 }
 
 fn choose(plan: &LoadPlan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
@@ -129,6 +141,20 @@ mod tests {
         assert_eq!(text, ["127.0.0.1", "127.0.0.2"]);
         assert_eq!(chosen(64_000).len(), 5);
         assert!(choose(&plan("127.0.0.1:80", 1 << 20), 5000).is_err());
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_no_source() {
+        let from = |source: &str| {
+            let plan = LoadPlan { sources: vec![source.parse().unwrap()], ..plan("127.0.0.1:80", 1) };
+            sources(&plan).map_err(|error| error.to_string())
+        };
+        assert_eq!(from("127.0.0.2").map(|sources| sources.len()), Ok(1));
+        let told = from("192.0.2.7").unwrap_err();
+        assert!(
+            told.contains("192.0.2.7 is no address of this machine") && told.contains("--source"),
+            "{told}"
+        );
     }
 
     #[test]

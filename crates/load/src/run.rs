@@ -42,8 +42,8 @@ pub fn check(plan: &LoadPlan) -> Result<(), LoadError> {
 }
 
 /// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for a second at most, and the report
-/// holds what was measured; when it becomes true while the last answers are waited for, that ends. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
-/// plan asks for them.
+/// holds what was measured; when it becomes true while the last answers are waited for, that ends. `tell` is called with the progress
+/// about every 100 ms and once at the end, and with each second if the plan asks for them.
 ///
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.

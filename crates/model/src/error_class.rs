@@ -113,6 +113,34 @@ impl ErrorClass {
                 | Self::Inflates
         )
     }
+
+    /// What a client's arguments can do about a connection that cannot be secured; nothing for what has other reasons.
+    pub fn remedy_of_tls(self) -> Option<&'static str> {
+        Some(match self {
+            Self::TlsWrongName => {
+                "name what it is for with --server-name, or take any certificate with --insecure"
+            }
+            Self::TlsUnknownIssuer => {
+                "name the authority's certificate with --cacert FILE, or take any certificate with --insecure"
+            }
+            Self::TlsExpired => {
+                "renew it, or see to this machine's clock; --insecure takes any certificate all the same"
+            }
+            Self::TlsBadCertificate => "mend it, or take any certificate with --insecure",
+            Self::TlsNoProtocol => {
+                "let the server choose what is offered: h2 with --http 2 and for gRPC, http/1.1 without"
+            }
+            Self::TlsRefused => {
+                "see in the server's log what it misses: a certificate of ours (--cert, --key), or a version or cipher"
+            }
+            Self::TlsNotSpoken => {
+                "see that it listens for TLS at this port, or write http:// for one without"
+            }
+            Self::TlsClosed => "see in the server's log why, and that it listens for TLS at this port",
+            Self::TlsBroken => "see what is between us and the server",
+            _ => return None,
+        })
+    }
 }
 
 impl From<TlsFault> for ErrorClass {
@@ -121,7 +149,10 @@ impl From<TlsFault> for ErrorClass {
             TlsFault::WrongName => Self::TlsWrongName,
             TlsFault::UnknownIssuer => Self::TlsUnknownIssuer,
             TlsFault::Expired | TlsFault::NotYetValid => Self::TlsExpired,
-            TlsFault::BadCertificate => Self::TlsBadCertificate,
+            TlsFault::AuthorityCertificate
+            | TlsFault::OtherPurpose
+            | TlsFault::OldCertificate
+            | TlsFault::BadCertificate => Self::TlsBadCertificate,
             TlsFault::NoProtocol => Self::TlsNoProtocol,
             TlsFault::NoCommonParameters | TlsFault::CertificateWanted | TlsFault::Refused(_) => {
                 Self::TlsRefused

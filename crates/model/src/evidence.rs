@@ -44,7 +44,7 @@ pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
 pub use part::Part;
 pub use partial::Partial;
-pub use rounds::Rounds;
+pub use rounds::{RestartsUnknown, Rounds};
 #[cfg(all(feature = "schemas", not(test)))]
 pub(crate) use sentences::with_sentences;
 pub use withheld::Withheld;
@@ -349,9 +349,12 @@ pub enum Evidence {
     },
     /// A contender against itself.
     NoiseFloor {
-        /// By how much restarts vary (coefficient of variation); absent where too few rounds tell.
+        /// By how much restarts vary (coefficient of variation); absent where that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restart_cv: Option<f64>,
+        /// Why it is not; absent where it is, and where an earlier version did not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restarts_unknown: Option<RestartsUnknown>,
         /// Who took part twice; absent when nobody did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         contender: Option<String>,

@@ -85,10 +85,10 @@ impl LinkUse {
 impl Flow {
     fn then(&self, later: &Self) -> Self {
         Self {
-            bytes: self.bytes + later.bytes,
-            packets: self.packets + later.packets,
-            lost_frames: self.lost_frames + later.lost_frames,
-            overflowed_frames: self.overflowed_frames + later.overflowed_frames,
+            bytes: self.bytes.saturating_add(later.bytes),
+            packets: self.packets.saturating_add(later.packets),
+            lost_frames: self.lost_frames.saturating_add(later.lost_frames),
+            overflowed_frames: self.overflowed_frames.saturating_add(later.overflowed_frames),
             peak_bytes_per_second: self.peak_bytes_per_second.max(later.peak_bytes_per_second),
         }
     }

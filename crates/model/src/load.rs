@@ -11,7 +11,7 @@ use crate::fleet::ClockOffset;
 use crate::learnt::Learnt;
 use crate::running::Running;
 use crate::tls::TlsReport;
-use crate::units::Nanos;
+use crate::units::{Nanos, total};
 use crate::usage::{Usage, is_zero};
 use crate::workload::MessageKind;
 
@@ -253,7 +253,7 @@ pub struct Books {
 impl Books {
     /// Failed requests of all classes.
     pub fn failed(&self) -> u64 {
-        self.errors.values().fold(0, |sum, &count| sum.saturating_add(count))
+        total(self.errors.values().copied())
     }
 
     /// Whether every issued request is accounted for exactly once.
@@ -364,7 +364,7 @@ pub struct SystemCalls {
 impl SystemCalls {
     /// Calls of all kinds.
     pub fn total(&self) -> u64 {
-        self.waits + self.receives + self.sends + self.others
+        total([self.waits, self.receives, self.sends, self.others])
     }
 }
 

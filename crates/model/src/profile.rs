@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::load::Arrival;
-use crate::units::Nanos;
+use crate::units::{Nanos, total};
 use crate::usage::Usage;
 
 /// What was seen of a server in slices of load at the level of one cell: its stacks in one, its system calls in another,
@@ -318,14 +318,14 @@ impl Waiter {
 impl Sampled {
     /// Samples in stacks of one owner.
     pub fn samples_of(&self, owner: Owner) -> u64 {
-        self.stacks.iter().filter(|stack| stack.owner == owner).map(|stack| stack.samples).sum()
+        total(self.stacks.iter().filter(|stack| stack.owner == owner).map(|stack| stack.samples))
     }
 
     /// Share of the samples that were lost, 0 to 1.
     pub fn lost_share(&self) -> f64 {
         let of = |owner| self.samples_of(owner);
         let kept = [of(Owner::Server), of(Owner::Kernel), self.idle, self.others];
-        lost_share(self.lost, kept.into_iter().fold(0, u64::saturating_add))
+        lost_share(self.lost, total(kept))
     }
 
     /// Share of the CPU time that was seen, `seen`, for which the server's samples stand. Cycles are counted only while a CPU is at
@@ -348,7 +348,7 @@ impl Sampled {
     pub fn named_share(&self) -> Option<f64> {
         let is_named = |stack: &&Stack| self.innermost(stack).is_some_and(|frame| frame.symbol.is_some());
         let own = self.stacks.iter().filter(|stack| stack.owner == Owner::Server);
-        let named: u64 = own.filter(is_named).map(|stack| stack.samples).sum();
+        let named = total(own.filter(is_named).map(|stack| stack.samples));
         let all = self.samples_of(Owner::Server);
         (all > 0).then(|| named as f64 / all as f64)
     }

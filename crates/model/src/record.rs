@@ -28,7 +28,7 @@ use crate::running::Running;
 use crate::setting::Setting;
 use crate::speed::WindowSpeed;
 use crate::tls::Agreed;
-use crate::units::Nanos;
+use crate::units::{Nanos, total};
 use crate::upstream::{Upstream, UpstreamUsage};
 use crate::usage::Usage;
 use crate::workload::Workload;
@@ -504,9 +504,11 @@ impl Measurement {
     /// Waiting for a database or an upstream that has the same CPUs is part of the plan and does not count.
     pub fn generator_delay_share(&self) -> f64 {
         let generator = &self.load.generator;
-        let delay = generator.run_delay_ns.map_or(generator.involuntary_switches * SLICE_NS, |delay| delay.0);
+        let delay = generator
+            .run_delay_ns
+            .map_or(generator.involuntary_switches.saturating_mul(SLICE_NS), |delay| delay.0);
         let threads = self.load.thread_busy_shares.len().max(1) as f64;
-        let delay = delay.saturating_sub(self.beside_generator().map(|usage| usage.cpu_ns().0).sum());
+        let delay = delay.saturating_sub(total(self.beside_generator().map(|usage| usage.cpu_ns().0)));
         // The kernel counts a wait when it ends, so one that began before the window may seem to exceed it.
         (delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)).min(1.0)
     }
@@ -514,7 +516,7 @@ impl Measurement {
     /// Right answers over the span in which those who served were watched: what comes before the first turn counts in the books
     /// alone.
     pub fn answers_watched(&self) -> u64 {
-        let in_turns: u64 = self.turns.iter().map(|turn| turn.load.answered).sum();
+        let in_turns = total(self.turns.iter().map(|turn| turn.load.answered));
         if in_turns > 0 { in_turns } else { self.load.books.ok }
     }
 

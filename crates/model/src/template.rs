@@ -15,8 +15,12 @@
 /// Placeholders of one kind of request at most.
 pub const MAX_PLACEHOLDERS: usize = 64;
 
-/// Longest text that one placeholder stands for.
+/// Most letters that all `${letters:N}` of a request stand for together, and as many in its right answer.
 pub const MAX_LETTERS: usize = 64 << 20;
+
+/// How a placeholder for letters begins.
+const LETTERS_MARK: &str = "letters:";
+const TOO_MANY_LETTERS: &str = "with it, the letters of this request are more than 67108864";
 
 /// What `${letters:N}` repeats; what is missing, doubled or misplaced shows unless that is a multiple of 64 bytes.
 const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
@@ -31,6 +35,8 @@ pub fn literal(text: &str) -> String {
 pub struct Numbers {
     sources: Vec<Source>,
     names: Vec<(String, usize)>,
+    /// Letters in its texts so far.
+    letters: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +85,7 @@ impl Numbers {
     /// # Errors
     /// The first placeholder that cannot be understood.
     pub fn read(&mut self, text: &str) -> Result<Template, BadPlaceholder> {
+        self.letters = check_letters(text, self.letters)?;
         cut(text, |inner| self.introduce(inner))
     }
 
@@ -87,6 +94,7 @@ impl Numbers {
     /// # Errors
     /// The first placeholder that cannot be understood or names no number of the request.
     pub fn read_answer(&self, text: &str) -> Result<Template, BadPlaceholder> {
+        check_letters(text, 0)?;
         cut(text, |inner| self.find(inner).ok_or("the request has no number of this name"))
     }
 
@@ -232,8 +240,8 @@ fn cut(
         let (inner, after) = behind.split_once('}').ok_or_else(|| bad(&start, "it has no end"))?;
         let bad = |why| bad(&format!("${{{inner}}}"), why);
         template.push_text(before);
-        match inner.strip_prefix("letters:") {
-            Some(count) => template.push_text(&letters(count).map_err(bad)?),
+        match inner.strip_prefix(LETTERS_MARK) {
+            Some(count) => template.push_text(&letters(letter_count(count).map_err(bad)?)),
             None => template.pieces.push(Piece::Number(index_of(inner).map_err(bad)?)),
         }
         rest = after;
@@ -242,11 +250,24 @@ fn cut(
     Ok(template)
 }
 
+/// Letters in all texts of which one is about to be read, before any is made: a file of some kilobytes could ask for gigabytes.
+fn check_letters(text: &str, mut before: usize) -> Result<usize, BadPlaceholder> {
+    for inner in placeholders(text) {
+        let Some(count) = inner.strip_prefix(LETTERS_MARK) else { continue };
+        let all = letter_count(count).map(|count| before.saturating_add(count));
+        let all = all.and_then(|all| if all > MAX_LETTERS { Err(TOO_MANY_LETTERS) } else { Ok(all) });
+        before = all.map_err(|why| BadPlaceholder { placeholder: format!("${{{inner}}}"), why })?;
+    }
+    Ok(before)
+}
+
+fn letter_count(count: &str) -> Result<usize, &'static str> {
+    count.parse().map_err(|_| "a number of letters is missing, or is no whole number")
+}
+
 /// So many letters.
-fn letters(count: &str) -> Result<String, &'static str> {
-    let count = count.parse().ok().filter(|count| *count <= MAX_LETTERS);
-    let count: usize = count.ok_or("a number of letters is missing, or is greater than 67108864")?;
-    Ok(LETTERS.chars().cycle().take(count).collect())
+fn letters(count: usize) -> String {
+    LETTERS.chars().cycle().take(count).collect()
 }
 
 /// Digits of the largest number.
@@ -390,6 +411,22 @@ mod tests {
         let text = &says("a${letters:130}b", 0..1)[0];
         assert_eq!((text.len(), &text[..6], &text[63..67], &text[129..]), (132, "a01234", "-_01", "01b"));
         assert!(Numbers::default().read("${letters:9}").unwrap().is_fixed());
+    }
+
+    #[test]
+    fn all_letters_of_a_request_share_one_limit() {
+        let letters = |count: usize| format!("${{letters:{count}}}");
+        assert_eq!(check_letters(&letters(MAX_LETTERS / 2).repeat(2), 0), Ok(MAX_LETTERS));
+        // Without the limit the next takes 26 GB.
+        let many = letters(MAX_LETTERS).repeat(400);
+        let error = Numbers::default().read(&many).unwrap_err();
+        assert_eq!(error.why, TOO_MANY_LETTERS);
+        assert_eq!(Numbers::default().read_answer(&many), Err(error.clone()));
+        let mut numbers = Numbers::default();
+        numbers.read(&letters(1)).unwrap();
+        assert_eq!(numbers.read(&letters(MAX_LETTERS)), Err(error), "the path's count beside the body's");
+        let literal = format!("${}", letters(MAX_LETTERS)).repeat(2);
+        assert_eq!(check_letters(&literal, 0), Ok(0), "what looks like a placeholder and is none");
     }
 
     #[test]

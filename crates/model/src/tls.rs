@@ -18,6 +18,12 @@ pub enum TlsFault {
     Expired,
     /// The certificate's time has not come.
     NotYetValid,
+    /// The certificate is that of an authority, which issues others and is nobody's own.
+    AuthorityCertificate,
+    /// The certificate is for other purposes than a server's.
+    OtherPurpose,
+    /// The certificate is of a version of X.509 before the third.
+    OldCertificate,
     /// The certificate is wrong in another way.
     BadCertificate,
     /// The two sides have no application protocol in common (ALPN, RFC 7301).
@@ -45,6 +51,12 @@ impl fmt::Display for TlsFault {
             Self::UnknownIssuer => "its certificate was issued by nobody who is trusted here",
             Self::Expired => "its certificate has expired",
             Self::NotYetValid => "its certificate is not valid yet",
+            Self::AuthorityCertificate => {
+                "its certificate is that of an authority, not of a server (`openssl req -x509` makes one of a server with -addext \
+                 basicConstraints=critical,CA:FALSE)"
+            }
+            Self::OtherPurpose => "its certificate is not for servers (extended key usage)",
+            Self::OldCertificate => "its certificate is no X.509 of version 3",
             Self::BadCertificate => "its certificate is not valid",
             Self::NoProtocol => "it speaks no application protocol that was offered (ALPN)",
             Self::NoCommonParameters => "it has no version, cipher or group of TLS in common with us",
@@ -57,6 +69,8 @@ impl fmt::Display for TlsFault {
         })
     }
 }
+
+impl std::error::Error for TlsFault {}
 
 /// The key of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

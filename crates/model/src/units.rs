@@ -56,6 +56,11 @@ impl Nanos {
     }
 }
 
+/// The sum of counts. They may be from a record that anybody wrote: one that is too large saturates.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 impl Add for Nanos {
     type Output = Self;
     fn add(self, other: Self) -> Self {
@@ -83,16 +88,17 @@ impl Sub for Nanos {
     }
 }
 
-/// A span as people write it: `200us`, `500ms`, `10s`, `2m`. A number alone could mean two things, so only 0 may stand alone.
+/// A span as people write it: `200us` or `200µs`, `500ms`, `10s`, `2m`. A number alone could mean two things, so only 0 may stand alone.
 impl FromStr for Nanos {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let split = text.find(char::is_alphabetic).unwrap_or(text.len());
         let (number, unit) = text.split_at(split);
         let nanos = match unit {
             "ns" => 1.0,
-            "us" => 1e3,
+            // The micro sign and the Greek letter look alike.
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
             "ms" => 1e6,
             "s" => 1e9,
             "" if number.trim() == "0" => 1e9,
@@ -131,6 +137,9 @@ mod tests {
     #[test]
     fn spans_are_read_with_their_units() {
         assert_eq!("300us".parse(), Ok(Nanos::from_micros(300)));
+        for micros in ["300 µs", "300\u{b5}s", "300\u{3bc}s"] {
+            assert_eq!(micros.parse(), Ok(Nanos::from_micros(300)), "{micros}");
+        }
         assert_eq!("500ms".parse(), Ok(Nanos::from_millis(500)));
         assert_eq!("2m".parse(), Ok(Nanos::from_millis(120_000)));
         assert_eq!("1.5s".parse(), Ok(Nanos::from_millis(1500)));

@@ -71,13 +71,13 @@ impl Usage {
             user_ns: self.user_ns + later.user_ns,
             system_ns: self.system_ns + later.system_ns,
             rss_peak_bytes: self.rss_peak_bytes.max(later.rss_peak_bytes),
-            voluntary_switches: self.voluntary_switches + later.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + later.involuntary_switches,
+            voluntary_switches: self.voluntary_switches.saturating_add(later.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_add(later.involuntary_switches),
             run_delay_ns: both(self.run_delay_ns, later.run_delay_ns),
             busiest_thread_ns: both(self.busiest_thread_ns, later.busiest_thread_ns),
-            minor_faults: self.minor_faults + later.minor_faults,
-            major_faults: self.major_faults + later.major_faults,
-            uncounted_processes: self.uncounted_processes + later.uncounted_processes,
+            minor_faults: self.minor_faults.saturating_add(later.minor_faults),
+            major_faults: self.major_faults.saturating_add(later.major_faults),
+            uncounted_processes: self.uncounted_processes.saturating_add(later.uncounted_processes),
             ..later.clone()
         }
     }

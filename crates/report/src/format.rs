@@ -45,6 +45,8 @@ const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: per
 
 /// The share from which a percentage has too many digits.
 const MOST_SHARE: f64 = 10.0;
+/// The least share with two decimals as a percentage.
+const LEAST_AT_MOST: f64 = 0.0001;
 /// The least distance of a percentile from 100: a double has no more digits.
 const LEAST_PERCENT: f64 = 1e-12;
 /// How far apart the ends of an interval may be that are the same figure: sums of doubles are rounded at the sixteenth digit.
@@ -80,13 +82,22 @@ pub fn bit_rate(bits_per_second: f64) -> String {
     BIT_RATE.one(bits_per_second)
 }
 
-/// A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`.
+/// A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`. What is not
+/// nothing is never told as nothing: `below 0.01 %`.
 pub fn percent(share: f64) -> String {
     match share {
         0.0 => "0 %".to_owned(),
         _ if share >= MOST_SHARE => ratio(share),
-        _ => PERCENT.one(share),
+        _ => match PERCENT.one(share) {
+            told if told == "0.00 %" => "below 0.01 %".to_owned(),
+            told => told,
+        },
     }
+}
+
+/// A share behind "up to" or "at most", as a percentage: what is not nothing is `0.01 %` at least.
+pub fn percent_at_most(share: f64) -> String {
+    percent(if share > 0.0 { share.max(LEAST_AT_MOST) } else { share })
 }
 
 /// A quotient: `1.27×`.
@@ -441,6 +452,11 @@ mod tests {
         check("ratio", ratio);
         check("count", |x| count(x as u64));
         check("span", |x| span(x as u64));
+    }
+
+    #[test]
+    fn a_share_that_is_a_bound_is_rounded_up_from_nothing() {
+        assert_eq!([0.0, 0.000_003, 0.02].map(percent_at_most), ["0 %", "0.01 %", "2.0 %"]);
     }
 
     #[test]

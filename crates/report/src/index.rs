@@ -72,10 +72,12 @@ fn opening(runs: &[Listed<'_>]) -> String {
 
 /// Every run, the newest first.
 fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
-    let mut out = "<section>\n<h1>Runs</h1>\n<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th>when (UTC)</th>\
-                   <th>experiment</th><th class=\"n\">contenders</th><th class=\"n\">rounds</th><th>machine</th>\
-                   <th>finding</th></tr></thead>\n<tbody>\n"
-        .to_owned();
+    let mut out = format!(
+        "<section>\n<h1>Runs</h1>\n{}<table class=\"runs\">\n<thead><tr><th>when (UTC)</th>\
+         <th>experiment</th><th class=\"n\">contenders</th><th class=\"n\">rounds</th><th>machine</th>\
+         <th>finding</th></tr></thead>\n<tbody>\n",
+        scrolling("Runs")
+    );
     for run in runs.iter().rev() {
         out += &row(run, machines);
     }
@@ -90,6 +92,11 @@ fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
     out + "</section>\n"
 }
 
+/// Opens a place for a table that may be too wide; the keyboard reaches it, too, and scrolls it.
+fn scrolling(name: &str) -> String {
+    format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">", markup(name))
+}
+
 fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
     let record = run.record;
     let when = markup(record.started_at.get(..16).unwrap_or(&record.started_at)).replace('T', " ");
@@ -97,8 +104,10 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         Some(href) => format!("<a href=\"{}\">{when}</a>", markup(href)),
         None => when,
     };
-    let proper =
-        record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.not_run.is_none());
+    let proper = record
+        .contenders
+        .iter()
+        .filter(|entry| entry.control_of.is_none() && entry.not_run.is_none() && !entry.identity.is_limit());
     let sentences = words::sentences(run.record, run.verdict);
     let finding = sentences.first().map_or("nothing was measured", String::as_str);
     let state =
@@ -162,7 +171,8 @@ fn table(runs: &[Listed<'_>], section: &Section) -> String {
     let heads =
         section.runs.iter().map(|&run| format!("<th class=\"n\">{}</th>", markup(day(runs[run].record))));
     let mut out = format!(
-        "<details>\n<summary>As a table</summary>\n<div class=\"scroll\"><table>\n<thead><tr><th>contender</th>{}</tr></thead>\n<tbody>\n",
+        "<details>\n<summary>As a table</summary>\n{}<table>\n<thead><tr><th>contender</th>{}</tr></thead>\n<tbody>\n",
+        scrolling(&section.cell.to_string()),
         heads.collect::<String>()
     );
     for trend in &section.trends {

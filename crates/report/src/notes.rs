@@ -324,8 +324,7 @@ pub(crate) fn timing_in_words(timing: &Timing) -> String {
 /// What stands under a table: which difference its pairs could have shown, which one counts as none where that is a greater one than
 /// usual, and how old servers were where that matters to one of them.
 pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
-    let power =
-        cell.detectable.map(|least| format!("could show differences from {}", format::percent(least)));
+    let power = cell.detectable.map(|least| format!("could show {}", differences_of_a_typical_pair(least)));
     let matters = |standing: &Standing| {
         let speaks = |check: &Check| matches!(check.rule, Rule::SlowModes | Rule::WarmUp);
         standing.checks.iter().any(speaks)
@@ -336,6 +335,11 @@ pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
     let margin = is_wide.then(|| format!("here {}", margin_of_all(cell.margin)));
     let ages = ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages));
     power.into_iter().chain(margin).chain(ages).collect()
+}
+
+/// What could be shown in four runs of five of the pair in the middle. Others vary less, and differ by less where they are shown to.
+pub(crate) fn differences_of_a_typical_pair(least: f64) -> String {
+    format!("differences from {} in a typical pair", format::percent(least))
 }
 
 /// How much is asked for, behind "at": `capacity`, `the common rate`, else as people write it.

@@ -11,14 +11,41 @@ use crate::{notes, standings, words};
 /// The verdict in sentences and the standings of the first cell, as HTML without a script.
 pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
     let mut sentences = words::sentences(record, verdict).into_iter();
-    let mut out = format!("<main><h1>{}</h1>\n", markup(&sentences.next().unwrap_or_default()));
+    let mut out = format!("<main><h1>{}</h1>\n", prose(&sentences.next().unwrap_or_default()));
     for sentence in sentences {
-        let _ = writeln!(out, "<p>{}</p>", markup(&sentence));
+        let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
     }
     if let Some(cell) = verdict.cells.first() {
         let title = markup(&notes::cell_title(&cell.cell));
-        let _ = write!(out, "<h2>{title}</h2>\n{}", standings::table(record, cell).html());
+        let table = standings::table(record, cell).html();
+        // A table wider than a phone scrolls in its own box, also by the keyboard.
+        let _ = writeln!(
+            out,
+            "<h2>{title}</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n{table}</div>"
+        );
     }
     out + "<noscript><p class=\"notice\">The charts, the evidence and the other tables need JavaScript. Nothing is loaded \
            from a network.</p></noscript></main>"
+}
+
+/// A sentence in which commands stand between quotation marks, where the script would set them off. No text of a record brings a tag.
+fn prose(sentence: &str) -> String {
+    let pieces = sentence.split('`').enumerate();
+    let quoted = pieces.map(|(place, piece)| match place {
+        0 => piece.to_owned(),
+        place if place % 2 == 1 => format!("“{piece}"),
+        _ => format!("”{piece}"),
+    });
+    markup(&quoted.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prose;
+
+    #[test]
+    fn commands_stand_between_quotation_marks() {
+        assert_eq!(prose("`assay show --why` tells <it>."), "“assay show --why” tells &lt;it&gt;.");
+        assert_eq!(prose("no command"), "no command");
+    }
 }

@@ -31,8 +31,10 @@ pub struct Style {
 
 /// Between two columns.
 pub(crate) const GAP: &str = "  ";
-/// Longest name before it is shortened.
+/// Longest name that is not shortened for the sake of columns.
 const NAME_WIDTH: usize = 20;
+/// Columns of a line of prose at most: a longer one is hard to follow back.
+const PROSE_WIDTH: usize = 110;
 
 pub(crate) const PLAIN: Ansi = Ansi::new();
 pub(crate) const HEADING: Ansi = Ansi::new().bold();
@@ -76,8 +78,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
     }
     if letters {
-        page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
-        page.line(&[]);
+        page.notes(&["Two contenders that share a letter are not shown to differ.".to_owned()]);
     }
     page.hosts(record, verdict);
     prose::link(&mut page, record);
@@ -110,8 +111,9 @@ impl Page {
         Self { style: Style { width: style.width.max(40), ..*style }, out: String::new() }
     }
 
+    /// Columns for prose; tables and drawings may take more.
     pub(crate) fn width(&self) -> usize {
-        self.style.width
+        self.style.width.min(PROSE_WIDTH)
     }
 
     /// Whether it stays within ASCII.
@@ -150,7 +152,7 @@ impl Page {
 
     /// Notes below a table, and an empty line.
     fn notes(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| self.line(&[(FAINT, &format!(" {note}"))]));
+        notes.iter().for_each(|note| prose::hanging(self, FAINT, note));
         self.line(&[]);
     }
 

@@ -126,6 +126,16 @@ impl Limits {
     }
 }
 
+/// What to do where an address cannot be listened at.
+fn remedy_for_listening(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AddrNotAvailable => {
+            "it is no address of this machine; name one that is (`ip address` lists them)"
+        }
+        _ => "choose another port, or stop the program that holds it",
+    }
+}
+
 /// Why a server could not start, or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -133,7 +143,7 @@ pub enum ServeError {
     #[error("no CPU to serve on; name at least one")]
     NoCpu,
     /// The address cannot be listened at.
-    #[error("cannot listen at {address}: {source}; choose another port, or stop the program that holds it")]
+    #[error("cannot listen at {address}: {source}; {}", remedy_for_listening(source))]
     Listen {
         /// The address asked for.
         address: SocketAddr,

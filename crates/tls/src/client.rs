@@ -147,7 +147,7 @@ impl Client {
 fn in_words(error: std::io::Error, is_first: bool) -> std::io::Error {
     let fault =
         error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).map(|of| fault::of(of, is_first));
-    fault.map_or(error, |fault| std::io::Error::other(fault.to_string()))
+    fault.map_or(error, std::io::Error::other)
 }
 
 /// Who computes, with these cipher suites alone or, where none is named, with all.

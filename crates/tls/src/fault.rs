@@ -1,7 +1,7 @@
 //! From rustls's errors to the kinds of fault that a record knows.
 
 use assay_model::tls::TlsFault;
-use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 
 /// What is wrong; `is_first` when nothing that the peer sent was understood before.
 pub(crate) fn of(error: &Error, is_first: bool) -> TlsFault {
@@ -33,6 +33,19 @@ fn certificate(error: &CertificateError) -> TlsFault {
         CertificateError::UnknownIssuer => TlsFault::UnknownIssuer,
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => TlsFault::NotYetValid,
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            TlsFault::OtherPurpose
+        }
+        CertificateError::Other(error) => verified(error),
+        _ => TlsFault::BadCertificate,
+    }
+}
+
+/// What the verifier found that rustls has no name for; it tells the name that it has itself.
+fn verified(error: &OtherError) -> TlsFault {
+    match error.to_string().as_str() {
+        "CaUsedAsEndEntity" => TlsFault::AuthorityCertificate,
+        "UnsupportedCertVersion" => TlsFault::OldCertificate,
         _ => TlsFault::BadCertificate,
     }
 }
@@ -59,6 +72,7 @@ mod tests {
         assert_eq!(invalid(CertificateError::UnknownIssuer), TlsFault::UnknownIssuer);
         assert_eq!(invalid(CertificateError::Expired), TlsFault::Expired);
         assert_eq!(invalid(CertificateError::NotValidYet), TlsFault::NotYetValid);
+        assert_eq!(invalid(CertificateError::InvalidPurpose), TlsFault::OtherPurpose);
         assert_eq!(invalid(CertificateError::BadSignature), TlsFault::BadCertificate);
         let alert = |description| of(&Error::AlertReceived(description), false);
         assert_eq!(alert(AlertDescription::NoApplicationProtocol), TlsFault::NoProtocol);

@@ -6,6 +6,7 @@
 
 use assay_model::experiment::Cell;
 use assay_model::record::Measurement;
+use assay_model::units::total;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
 use assay_stats::order::median_interval;
 
@@ -48,8 +49,8 @@ fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
         shares: told().filter_map(|&ms| over_rounds(&shares(sample, ms))).collect(),
         slowest_ns: slowest.map(|ns| ns as f64).filter(|_| withheld.is_none()),
-        requests: sample.timed().map(requests).sum(),
-        unanswered: sample.counting().map(unanswered).sum(),
+        requests: total(sample.timed().map(requests)),
+        unanswered: total(sample.counting().map(unanswered)),
         withheld,
     }
 }
@@ -74,12 +75,12 @@ pub(crate) fn over_rounds(values: &[Option<f64>]) -> Option<Interval> {
 }
 
 fn requests(window: &Window<'_>) -> u64 {
-    window.times.service.count() + unanswered(window)
+    window.times.service.count().saturating_add(unanswered(window))
 }
 
 /// Those that failed at any time, and those that were still unanswered when nobody waited any more.
 fn unanswered(window: &Measurement) -> u64 {
-    window.load.books.failed() + window.load.books.censored
+    window.load.books.failed().saturating_add(window.load.books.censored)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use assay_model::load::ErrorClass;
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::slo::Slo;
+use assay_model::units::total;
 use assay_stats::Histogram;
 use assay_stats::redline::{
     Decision, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
@@ -190,8 +191,10 @@ impl Course {
 
     /// Whether so many requests were late, over a hundred deadlines and more, that no further window could make up for it.
     fn is_hopeless(&self) -> bool {
-        let (late, due) =
-            self.slices.iter().fold((0, 0), |sum, slice| (sum.0 + slice.late, sum.1 + slice.due));
+        let (late, due) = self
+            .slices
+            .iter()
+            .fold((0, 0), |sum, slice| (total([sum.0, slice.late]), total([sum.1, slice.due])));
         let beyond_doubt = f64::midpoint(1.0, allowed(self.slo));
         due > 0 && late as f64 >= beyond_doubt * due as f64
     }
@@ -261,10 +264,13 @@ fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
             HeadTimeout | BodyTimeout | SendTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection
         )
     };
-    let failed: u64 =
-        window.load.window.errors.iter().filter(|(class, _)| !waited(**class)).map(|(_, n)| n).sum();
+    let errors = window.load.window.errors.iter().filter(|(class, _)| !waited(**class));
+    let failed = total(errors.map(|(_, count)| *count));
     let late = slo.longest.map_or(0, |longest| ended.count() - ended.count_at_or_below(longest.0));
-    Some(Slice { late: late + failed + cut_off.count(), due: ended.count() + failed + cut_off.count() })
+    Some(Slice {
+        late: total([late, failed, cut_off.count()]),
+        due: total([ended.count(), failed, cut_off.count()]),
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use assay_model::design::Side;
 use assay_model::evidence::Part;
 use assay_model::experiment::Cell;
 use assay_model::record::{DuetTurn, MAX_GENERATOR_DELAY_SHARE, Measurement};
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
 use assay_stats::duet::{Duet, Restart, duet};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Boundary, Looks};
@@ -129,7 +129,8 @@ pub(crate) fn counting_length(evidence: &Evidence<'_>) -> Nanos {
 pub(crate) fn failed_share<'w>(windows: impl Iterator<Item = &'w Measurement>) -> f64 {
     let turns = windows.flat_map(|window| &window.duet);
     let (failed, all) = turns.fold((0, 0), |(failed, all), turn| {
-        (failed + turn.load.failed, all + turn.load.failed + turn.load.ok)
+        let load = &turn.load;
+        (total([failed, load.failed]), total([all, load.failed, load.ok]))
     });
     if all == 0 { 0.0 } else { failed as f64 / all as f64 }
 }

@@ -4,6 +4,7 @@ use assay_model::check::Check;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
+use assay_model::units::total;
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict, Verdict};
 
 use super::MAX_ERROR_SHARE;
@@ -32,8 +33,8 @@ pub enum Ending {
 /// made, and with `strict` when any rule says so.
 pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
     let errors = report.books.errors.iter().filter(|(class, _)| is_the_servers(**class));
-    let failed: u64 = errors.map(|(_, count)| count).sum();
-    let all = report.books.ok + failed;
+    let failed = total(errors.map(|(_, count)| *count));
+    let all = report.books.ok.saturating_add(failed);
     if report.checks.iter().any(|check| check.rule == Rule::ServerEnded && check.is_void()) {
         Ending::ContenderFailed
     } else if failed as f64 > MAX_ERROR_SHARE * all as f64 {

@@ -7,6 +7,7 @@ use assay_model::evidence::{Bottleneck, Evidence as Found, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
+use assay_model::units::total;
 use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
 use super::cell::fastest_first;
@@ -90,7 +91,8 @@ fn standing(sample: &Sample<'_>) -> Standing {
 fn errors(sample: &Sample<'_>) -> Option<Check> {
     let mut errors = BTreeMap::new();
     for (class, count) in sample.measured().flat_map(|window| &window.load.books.errors) {
-        *errors.entry(*class).or_default() += count;
+        let so_far = errors.entry(*class).or_default();
+        *so_far = total([*so_far, *count]);
     }
     let told = !errors.is_empty();
     told.then(|| Check::objection(Rule::Errors, CheckOutcome::Warn, Found::SourceErrors { errors }))

@@ -119,7 +119,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let slow = Slow::of(evidence);
     slow.object(&mut cells);
     pauses::object(evidence, &mut cells);
-    let control = floor::check(record, noise_floor.as_ref(), noise.as_ref());
+    let control = floor::check(evidence, noise_floor.as_ref(), noise.as_ref());
     let mut trust = trust::checks(evidence, &cells, control, tables.explained());
     trust.extend(slow.check(&cells));
     let latency = latency::judge(evidence, margin);
@@ -202,6 +202,9 @@ fn median(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod rate_tests;
 #[cfg(test)]
+mod rounds_tests;
+#[cfg(test)]
 mod tests;
+
 #[cfg(test)]
 mod trust_tests;

@@ -6,6 +6,7 @@ use assay_model::evidence::Evidence;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
+use assay_model::units::total;
 
 /// Standard deviations of a binomial count by which the frames lost may differ from those expected.
 const DEVIATIONS: f64 = 6.0;
@@ -44,5 +45,5 @@ pub(crate) fn check(record: &Record, windows: &[&Measurement]) -> Option<Check> 
 
 /// Frames that came to where they could be lost.
 fn offered(flow: &Flow) -> f64 {
-    (flow.packets + flow.lost_frames + flow.overflowed_frames) as f64
+    total([flow.packets, flow.lost_frames, flow.overflowed_frames]) as f64
 }

@@ -7,6 +7,7 @@ use assay_model::evidence::{Evidence, Part};
 use assay_model::load::ErrorClass;
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
+use assay_model::units::total;
 
 use super::MAX_ERROR_SHARE;
 use super::sample::Sample;
@@ -19,7 +20,7 @@ const JUDGED_HERE: [Rule; 4] =
 pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     let (failed, all) = sample.measured().fold((0, 0), |(failed, all), window| {
         let own = failures(window);
-        (failed + own, all + own + window.load.books.ok)
+        (total([failed, own]), total([all, own, window.load.books.ok]))
     });
     if failed == 0 {
         return None;
@@ -40,8 +41,8 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
 pub(crate) fn answered_by_itself(sample: &Sample<'_>) -> Option<Check> {
     let counted = |window: &Measurement| Some((window.load.books.ok, window.upstream.as_ref()?.requests?));
     let counted: Vec<(u64, u64)> = sample.measured().filter_map(counted).collect();
-    let answers = counted.iter().map(|(right, asked)| right.saturating_sub(*asked)).sum::<u64>();
-    let of = counted.iter().map(|(right, _)| right).sum::<u64>();
+    let answers = total(counted.iter().map(|(right, asked)| right.saturating_sub(*asked)));
+    let of = total(counted.iter().map(|(right, _)| *right));
     let share = answers as f64 / of.max(1) as f64;
     let outcome = if share > MAX_ERROR_SHARE { CheckOutcome::Void } else { CheckOutcome::Warn };
     let found = Evidence::AnsweredByItself { answers, of };
@@ -54,7 +55,7 @@ fn failures(window: &Measurement) -> u64 {
     let counts = window.rate_void_rules().is_empty();
     let speaks =
         |class: &ErrorClass| class.is_wrong_answer() || counts && *class != ErrorClass::AddressExhausted;
-    window.load.books.errors.iter().filter(|(class, _)| speaks(class)).map(|(_, count)| count).sum()
+    total(window.load.books.errors.iter().filter(|(class, _)| speaks(class)).map(|(_, count)| *count))
 }
 
 /// What the generator itself said, each rule once with its worst outcome.

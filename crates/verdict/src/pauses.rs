@@ -103,10 +103,10 @@ fn of_window(window: &Window<'_>) -> Option<Watched> {
     let least = (least_s / interval.as_secs_f64()).ceil() as usize;
     let mut seen = Watched { least: Nanos(interval.0.saturating_mul(least as u64)), ..Watched::default() };
     for (interval, ok) in &series {
-        seen.time += Nanos(interval.0 * ok.len() as u64);
+        seen.time += Nanos(interval.0.saturating_mul(ok.len() as u64));
         for silence in silences(ok, usual * SILENT_SHARE).filter(|silence| *silence >= least) {
             seen.pauses += 1;
-            seen.longest = seen.longest.max(Nanos(interval.0 * silence as u64));
+            seen.longest = seen.longest.max(Nanos(interval.0.saturating_mul(silence as u64)));
         }
     }
     Some(seen)

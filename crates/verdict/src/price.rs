@@ -26,7 +26,7 @@ pub(crate) fn price(sample: &Sample<'_>) -> Price {
         system_ns: used(|usage| usage.system_ns.0),
         voluntary_switches: used(|usage| usage.voluntary_switches),
         involuntary_switches: used(|usage| usage.involuntary_switches),
-        page_faults: used(|usage| usage.minor_faults + usage.major_faults),
+        page_faults: used(|usage| usage.minor_faults.saturating_add(usage.major_faults)),
         system_calls: counted(|slice| slice.system_calls),
         cycles: counted(|slice| slice.cycles),
         instructions: counted(|slice| slice.instructions),

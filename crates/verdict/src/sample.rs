@@ -1,6 +1,7 @@
 //! The numbers of a record, contender by contender and round by round.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::CONFIDENCE;
 use super::window::{Block, Evidence, ServerRun, Times, Window};
@@ -10,6 +11,7 @@ use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_model::setting::Setting;
+use assay_model::units::total;
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::lag::Bounds;
 use assay_stats::robust::geometric_mean;
@@ -53,12 +55,51 @@ pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: 
     Sample { entry, runs, windows, in_blocks: evidence.blocks(cell), server_cpus }
 }
 
+/// Complete rounds in which the rates of two contenders count, or that of the only one that was measured in it.
+pub(crate) fn counted_rounds(record: &Record) -> u32 {
+    let telling = telling(record);
+    let counting = complete_rounds(record).into_iter().filter(|round| counts(round, &telling));
+    u32::try_from(counting.count()).unwrap_or(u32::MAX)
+}
+
+/// Whether the rates of two of those called `telling` count in a round, or all where fewer were measured in it.
+fn counts(round: &Round, telling: &BTreeSet<&str>) -> bool {
+    let those = |is: fn(&Run) -> bool| {
+        let runs = round.runs.iter().filter(|run| is(run) && telling.contains(run.contender.as_str()));
+        runs.map(|run| run.contender.as_str()).collect::<BTreeSet<&str>>().len()
+    };
+    those(has_rate) >= those(is_measured).min(2)
+}
+
+/// The names of those who tell whether a round counts: the contenders proper, or all where none of them was measured. Whoever never has a
+/// rate that counts is withheld, and takes no round from the others.
+fn telling(record: &Record) -> BTreeSet<&str> {
+    let proper = record.contenders.iter().filter(|of| of.control_of.is_none() && !of.identity.is_limit());
+    let proper: BTreeSet<&str> = proper.map(|entry| entry.identity.name.as_str()).collect();
+    let those = |is: fn(&Run) -> bool| {
+        let runs = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| is(run));
+        runs.map(|run| run.contender.as_str()).collect::<BTreeSet<&str>>()
+    };
+    let (measured, with_rate) = (those(is_measured), those(has_rate));
+    let candidates = if measured.is_disjoint(&proper) { measured } else { &measured & &proper };
+    if with_rate.is_disjoint(&candidates) { candidates } else { &candidates & &with_rate }
+}
+
+fn is_measured(run: &Run) -> bool {
+    !run.cells.is_empty()
+}
+
+/// Whether any window of a life has a rate that counts. Pairs of windows of two at once are void by themselves ([`super::duet`]).
+fn has_rate(run: &Run) -> bool {
+    run.cells.iter().any(|window| !window.duet.is_empty() || window.rate_void_rules().is_empty())
+}
+
 /// A contender in a setting.
 type Part<'r> = (&'r Entry, Setting);
 
 /// Rounds in which every contender that still takes part was measured in every setting. In a run that goes on until all is settled, whoever
 /// was settled takes part no longer.
-pub(crate) fn counted_rounds(record: &Record) -> u32 {
+pub(crate) fn complete_rounds(record: &Record) -> Vec<&Round> {
     let settings = record.settings_had();
     let measured =
         |(entry, setting): &Part<'_>, round: &Round| round.run_of(&entry.identity.name, *setting).is_some();
@@ -82,7 +123,7 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
         };
         !round.runs.is_empty() && taking_part.iter().all(there)
     });
-    u32::try_from(complete.count()).unwrap_or(u32::MAX)
+    complete.map(|(_, round)| round).collect()
 }
 
 /// CPU time of the server per right answer in a window, in nanoseconds.
@@ -203,7 +244,7 @@ impl<'r> Sample<'r> {
     pub(crate) fn failed_of(&self) -> (u64, u64) {
         self.measured().fold((0, 0), |(failed, all), window| {
             let books = &window.load.books;
-            (failed + books.failed(), all + books.ok + books.failed())
+            (total([failed, books.failed()]), total([all, books.ok, books.failed()]))
         })
     }
 
@@ -231,7 +272,7 @@ fn drift_of(window: &Measurement) -> Option<f64> {
     let whole = window.load.series.whole();
     let third = whole.len() / 3;
     let (first, last) = (&whole[..third], &whole[whole.len() - third..]);
-    let answered = |part: &[u64]| part.iter().sum::<u64>() as f64;
+    let answered = |part: &[u64]| total(part.iter().copied()) as f64;
     (answered(first) > 0.0 && answered(last) > 0.0).then(|| answered(last) / answered(first))
 }
 

@@ -10,6 +10,7 @@ use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::rule::Rule;
 use assay_model::tls::TlsReport;
+use assay_model::units::total;
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
@@ -222,7 +223,7 @@ pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> O
     if windows.is_empty() {
         return None;
     }
-    let sum = |of: fn(&Measurement) -> u64| windows.iter().map(|window| of(window)).sum::<u64>();
+    let sum = |of: fn(&Measurement) -> u64| total(windows.iter().map(|window| of(window)));
     let again = |w: &Measurement| if has_lost_frames(w) { 0 } else { w.machine.tcp_retransmits };
     let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(again));
     let share = again as f64 / sum(|w| w.load.books.ok).max(1) as f64;
@@ -234,14 +235,14 @@ pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> O
 
 /// Whether frames got lost on the link: what was sent again then is the answer, and told with the link.
 fn has_lost_frames(window: &Measurement) -> bool {
-    let lost = |flow: &Flow| flow.lost_frames + flow.overflowed_frames > 0;
+    let lost = |flow: &Flow| flow.lost_frames.max(flow.overflowed_frames) > 0;
     window.link_use.as_ref().is_some_and(|used| lost(&used.to_server) || lost(&used.to_generator))
 }
 
 /// Frames that a link lost although none was to be lost: more waited for its rate than its queue holds.
 fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
-    let overflowed = |used: &LinkUse| used.to_server.overflowed_frames + used.to_generator.overflowed_frames;
-    let lost: u64 = sample.measured().filter_map(|window| window.link_use.as_ref()).map(overflowed).sum();
+    let overflowed = |used: &LinkUse| [used.to_server, used.to_generator].map(|flow| flow.overflowed_frames);
+    let lost = total(sample.measured().filter_map(|window| window.link_use.as_ref()).flat_map(overflowed));
     let evidence = Evidence::Overflow { frames: lost };
     (lost > 0).then(|| Check::objection(Rule::LinkOverflow, CheckOutcome::Warn, evidence))
 }

@@ -1,10 +1,13 @@
 //! Verdicts of records made up.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence;
+use assay_model::evidence::{Evidence, RestartsUnknown};
+use assay_model::link::{Flow, LinkUse};
 use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::record::{NotRun, Record, Stage, State, Turn};
 use assay_model::rule::Rule;
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Standing, Verdict};
 use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
@@ -87,8 +90,13 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     assert!(verdict.noise.is_some_and(|noise| noise.restart_cv < 0.02), "{:?}", verdict.noise);
     let told = check(&verdict.trust, "noise-floor");
     assert_eq!(told.outcome, CheckOutcome::Pass);
-    let Evidence::NoiseFloor { restart_cv: Some(_), contender: Some(name), is_compared: true, apart: None } =
-        &told.evidence
+    let Evidence::NoiseFloor {
+        restart_cv: Some(_),
+        restarts_unknown: None,
+        contender: Some(name),
+        is_compared: true,
+        apart: None,
+    } = &told.evidence
     else {
         panic!("{told:?}")
     };
@@ -105,6 +113,27 @@ fn a_control_of_too_few_rounds_is_told_to_be_there() {
         matches!(&told, Evidence::NoiseFloor { contender: Some(name), is_compared: false, .. } if name == "a"),
         "{told:?}"
     );
+}
+
+/// More rounds would not help where it is not rounds that are missing.
+#[test]
+fn why_it_is_not_known_how_much_restarts_vary_is_told() {
+    let told = |record: &Record| {
+        let verdict = judged(record);
+        let told = check(&verdict.trust, "noise-floor").evidence.clone();
+        let Evidence::NoiseFloor { restart_cv, restarts_unknown, .. } = told else { panic!("{told:?}") };
+        assert_eq!(restart_cv.is_some(), restarts_unknown.is_none());
+        restarts_unknown
+    };
+    let (a, b) = (noisy(50_000.0, 20, 6), noisy(45_000.0, 21, 6));
+    let mut both = record(&[("a", &a), ("b", &b)]);
+    assert_eq!(told(&both), None);
+    assert_eq!(told(&record(&[("a", &a)])), Some(RestartsUnknown::OneContender));
+    assert_eq!(told(&record(&[("a", &a[..1]), ("b", &b[..1])])), Some(RestartsUnknown::FewRounds));
+    for (index, round) in both.rounds.iter_mut().enumerate() {
+        round.runs.retain(|run| (run.contender == "a") == (index < 3));
+    }
+    assert_eq!(told(&both), Some(RestartsUnknown::Apart));
 }
 
 #[test]
@@ -395,4 +424,45 @@ fn a_run_that_a_person_ended_pays_for_having_been_watched() {
     assert!(ended > as_planned * 1.1, "{ended} {as_planned}");
     record.state = State::Running;
     assert!((width(&record) - ended).abs() < 1e-12, "what is watched is what would be kept");
+}
+
+/// A record may come from anybody.
+#[test]
+fn counts_of_a_record_that_are_too_large_to_be_added_are_judged() {
+    let mut record = record(&[("limit", &[1000.0; 4]), ("a", &[500.0; 4]), ("b", &[400.0; 4])]);
+    for name in ["limit", "a", "b"] {
+        spoil(&mut record, name, |window| {
+            let usage = Usage {
+                wall_ns: Nanos::MAX,
+                user_ns: Nanos::MAX,
+                system_ns: Nanos::MAX,
+                voluntary_switches: u64::MAX,
+                involuntary_switches: u64::MAX,
+                minor_faults: u64::MAX,
+                major_faults: u64::MAX,
+                run_delay_ns: Some(Nanos::MAX),
+                ..Usage::default()
+            };
+            window.machine.cpu_pressure_share = Some(0.5);
+            window.machine.tcp_retransmits = u64::MAX;
+            window.machine.listen_overflows = u64::MAX;
+            window.load.generator = Usage { run_delay_ns: None, ..usage.clone() };
+            window.server = Some(usage);
+            let books = &mut window.load.books;
+            (books.ok, books.issued, books.censored) = (u64::MAX, u64::MAX, u64::MAX);
+            books.errors =
+                [(ErrorClass::UnexpectedStatus, u64::MAX), (ErrorClass::WrongBody, u64::MAX)].into();
+            let flow = Flow {
+                bytes: u64::MAX,
+                packets: u64::MAX,
+                lost_frames: u64::MAX,
+                overflowed_frames: u64::MAX,
+                ..Flow::default()
+            };
+            window.link_use = Some(LinkUse { to_server: flow, to_generator: flow });
+        });
+    }
+    judged(&record);
+    spoil(&mut record, "a", |window| window.load.generator.run_delay_ns = Some(Nanos::MAX));
+    judged(&record);
 }

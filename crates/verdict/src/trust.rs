@@ -5,12 +5,13 @@ use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part, Rounds};
 use assay_model::record::{Entry, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
+use assay_model::units::{Nanos, total};
 use assay_model::upstream::Upstream;
 use assay_model::verdict::{CellVerdict, Standing};
 
 use super::MIN_ROUNDS;
 use super::NOTICEABLE_SHARE;
-use super::sample::counted_rounds;
+use super::sample::{complete_rounds, counted_rounds};
 use super::standing::tcp_check;
 use super::window::Evidence;
 use super::{LEAST_HEADROOM, answers, disturbed, median, order};
@@ -70,12 +71,14 @@ fn build(record: &Record) -> Check {
 }
 
 fn rounds(record: &Record) -> Check {
-    let complete = counted_rounds(record);
-    let outcome = if complete >= MIN_ROUNDS { CheckOutcome::Pass } else { CheckOutcome::Warn };
+    let complete = u32::try_from(complete_rounds(record).len()).unwrap_or(u32::MAX);
+    let counting = counted_rounds(record);
+    let outcome = if counting >= MIN_ROUNDS { CheckOutcome::Pass } else { CheckOutcome::Warn };
+    let counting = (counting < complete).then_some(counting);
     Check {
         rule: Rule::Rounds,
         outcome,
-        evidence: Found::Rounds(Rounds { complete, replicated: replicated(record) }),
+        evidence: Found::Rounds(Rounds { complete, counting, replicated: replicated(record) }),
     }
 }
 
@@ -132,11 +135,11 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
 }
 
 fn errors(record: &Record, windows: &[&Measurement]) -> Check {
-    let failed: u64 = windows.iter().map(|window| window.load.books.failed()).sum();
-    let right: u64 = windows.iter().map(|window| window.load.books.ok).sum();
+    let failed = total(windows.iter().map(|window| window.load.books.failed()));
+    let right = total(windows.iter().map(|window| window.load.books.ok));
     let outcome = if failed == 0 { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let checked = if failed == 0 { answers::checked(record, windows) } else { Vec::new() };
-    let evidence = Found::Errors { failed, requests: right + failed, example: None, checked };
+    let evidence = Found::Errors { failed, requests: total([right, failed]), example: None, checked };
     Check { rule: Rule::Errors, outcome, evidence }
 }
 
@@ -239,8 +242,8 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
         let (some, server) = (window.machine.cpu_pressure_share?, window.server.as_ref()?);
         let database = window.database.as_ref().and_then(|database| database.usage.run_delay_ns);
         let upstream = window.upstream.as_ref().and_then(|upstream| upstream.usage.run_delay_ns);
-        let companions: u64 = [database, upstream].into_iter().flatten().map(|ns| ns.0).sum();
-        let own = server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0 + companions;
+        let companions: Nanos = [database, upstream].into_iter().flatten().sum();
+        let own = (server.run_delay_ns? + window.load.generator.run_delay_ns? + companions).0;
         Some(some - own as f64 / server.wall_ns.0.max(1) as f64)
     };
     let shares: Vec<f64> = windows.iter().filter_map(others).collect();

@@ -2,7 +2,7 @@
 
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Turn};
 use assay_model::speed::Gauged;
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
 use assay_stats::gauge::Reading;
 
 /// Fewest turns that show how long a contender needs to settle.
@@ -151,7 +151,7 @@ pub(crate) fn typical_rate(window: &Measurement, counting: &Counting) -> Option<
 
 /// The first slice of the second half of what a turn measured.
 fn late_from(turn: &Turn, interval: Nanos) -> usize {
-    let half = turn.load.settle_ns.0 + turn.load.window_ns.0 / 2;
+    let half = turn.load.settle_ns.0.saturating_add(turn.load.window_ns.0 / 2);
     usize::try_from(half / interval.0.max(1)).unwrap_or(usize::MAX).min(turn.load.slices.ok.len())
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn shown_shift(differences: &[f64]) -> f64 {
 }
 
 fn mean(slices: &[u64]) -> Option<f64> {
-    (!slices.is_empty()).then(|| slices.iter().sum::<u64>() as f64 / slices.len() as f64)
+    (!slices.is_empty()).then(|| total(slices.iter().copied()) as f64 / slices.len() as f64)
 }
 
 pub(crate) fn rate_after(turn: &Turn, settle: Option<Nanos>) -> Option<f64> {
@@ -194,7 +194,7 @@ fn part_after(turn: &Turn, settle: Option<Nanos>) -> (u64, Nanos) {
     let first = usize::try_from(settle.0 / slices.interval_ns.0).unwrap_or(usize::MAX);
     let length = (load.settle_ns + load.window_ns) - settle;
     match slices.ok.get(first..) {
-        Some(counted) if length > Nanos::ZERO => (counted.iter().sum(), length),
+        Some(counted) if length > Nanos::ZERO => (total(counted.iter().copied()), length),
         _ => whole,
     }
 }

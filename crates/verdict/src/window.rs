@@ -144,7 +144,7 @@ impl Times {
         let due = self.response.as_ref()?;
         // The service time is without the wait for a free connection.
         let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
-        let enough = is_resolved_among(due.count() + self.censored.count(), q, rounds);
+        let enough = is_resolved_among(due.count().saturating_add(self.censored.count()), q, rounds);
         bounds(due, sent, &self.censored, q).filter(|_| enough)
     }
 }
@@ -170,7 +170,7 @@ impl<'r> Window<'r> {
         let decoded = |window: &Measurement| {
             Times::of(&window.load.latency).map_err(|source| Unreadable {
                 contender: contender.to_owned(),
-                round: round + 1,
+                round: round.saturating_add(1),
                 cell: Box::new(window.cell.clone()),
                 source,
             })

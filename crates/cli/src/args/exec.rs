@@ -22,7 +22,8 @@ pub(crate) struct ExecArguments {
     /// The TCP that runs: user, or kernel, which changes nothing
     #[arg(long, value_name = "STACK", default_value = "user")]
     pub(crate) stack: Stack,
-    /// Its end of the wire: ring:PATH (memory that two processes share), xdp:INTERFACE, tap:INTERFACE or dpdk:EAL-ARGUMENTS
+    /// Its end of the wire: ring:PATH (memory that two processes share), xdp:INTERFACE, tap:INTERFACE or dpdk:EAL-ARGUMENTS;
+    /// xdp: takes all frames of its queues from the kernel: never an interface through which you reach this machine
     #[arg(long, value_name = "WIRE", required_if_eq("stack", "user"))]
     pub(crate) wire: Option<String>,
     /// Its own addresses with the length of the prefix, such as 10.77.0.1/24 [default: the wire's]

@@ -16,7 +16,8 @@ pub(crate) struct StackArguments {
     pub(crate) stack: StackName,
     /// Wire of our own stack, with a queue for each thread: ring:PATH, xdp:INTERFACE[:QUEUE], tap:INTERFACE or
     /// dpdk:EAL-ARGUMENTS (in a build with that feature); behind commas what goes wrong on it (loss=1%, delay=5ms …) and
-    /// pcap=FILE for a trace
+    /// pcap=FILE for a trace. xdp: takes all frames of its queues from the kernel: never an interface through which you reach
+    /// this machine
     #[arg(long, value_name = "WIRE", help_heading = "Stack")]
     pub(crate) wire: Option<Spec>,
     /// Address of our own stack with the length of its network's prefix; may be repeated [default: what the wire has; on a

@@ -35,7 +35,7 @@ impl<'a> Hosts<'a> {
         }
         let found = self.lab.hosts.iter().find(|host| host.name == name).cloned();
         found.ok_or_else(|| match self.file {
-            Some(_) => format!("there is no host `{name}` in it; known are {}", self.names()),
+            Some(_) => format!("there is no host `{name}` in it; known are {}", self.quoted_names()),
             None => format!("{name} is a name of no lab file: give one with --lab, or write ssh:{name}"),
         })
     }
@@ -54,6 +54,12 @@ impl<'a> Hosts<'a> {
     /// The names of all hosts of the file.
     pub(crate) fn names(&self) -> String {
         self.lab.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Names of the hosts in quotation marks, because any word may be one.
+    fn quoted_names(&self) -> String {
+        let quoted = self.lab.hosts.iter().map(|host| format!("`{}`", host.name));
+        quoted.collect::<Vec<_>>().join(", ")
     }
 
     /// What is wrong with them.
@@ -130,7 +136,7 @@ mod tests {
         assert_eq!(names(&two, &["box2", "box1"]).as_deref(), Ok("box2,box1"));
         assert_eq!(names(&one, &[]).as_deref(), Ok(""), "this host needs no agent");
         assert_eq!(names(&two, &["here"]).as_deref(), Ok(""));
-        let unknown = "lab.toml: there is no host `box3` in it; known are here, box1, box2";
+        let unknown = "lab.toml: there is no host `box3` in it; known are `here`, `box1`, `box2`";
         assert_eq!(names(&two, &["box3"]), Err(unknown.to_owned()));
         assert!(names(&two, &["box1", "box1"]).is_err_and(|problem| problem.contains("box1 is named twice")));
     }

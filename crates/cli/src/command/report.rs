@@ -36,32 +36,57 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
     let last = ["last".to_owned()];
     let wanted = if arguments.wanted.is_empty() { &last[..] } else { &arguments.wanted[..] };
     let records = wanted.iter().map(|run| store.open(run)).collect::<Result<Vec<_>, _>>()?;
-    let path = match (&arguments.output, wanted) {
-        (Some(path), _) => path.clone(),
-        (None, [only]) => replaceable(store.resolve(only)?.with_file_name(PAGE), html::is_page)?,
+    let place = match (&arguments.output, wanted) {
+        (Some(path), _) => Place::Named(path.clone()),
+        (None, [only]) => Place::beside(store.resolve(only)?.with_file_name(PAGE), html::is_page)?,
         (None, _) => {
             return Err(Failure::usage("several runs become one page of their own: say where with -o FILE"));
         }
     };
-    assay_file::write(&path, page(&records, &store)?.as_bytes())?;
-    Ok(path)
+    place.write(&page(&records, &store)?)
 }
 
-/// A file that nobody named, if there is none yet, or an earlier one of ours. A record may lie beside anything.
-fn replaceable(path: PathBuf, is_ours: impl Fn(&str) -> bool) -> Result<PathBuf, Failure> {
-    let is_replaced = match path.metadata() {
-        Ok(found) => {
-            found.is_file() && assay_file::read(&path, MAX_PAGE_BYTES).is_ok_and(|text| is_ours(&text))
+/// Where a page goes.
+enum Place {
+    /// Where the user said, be it behind a link.
+    Named(PathBuf),
+    /// Beside a record. That may come from anybody, with links of theirs beside it.
+    Beside(PathBuf),
+}
+
+impl Place {
+    /// The file of this name beside a record, if there is none yet, or an earlier one of ours. A record may lie beside anything.
+    fn beside(path: PathBuf, is_ours: impl Fn(&str) -> bool) -> Result<Self, Failure> {
+        let is_replaced = match path.symlink_metadata() {
+            Ok(found) => {
+                found.is_file()
+                    && assay_file::read_found(&path, MAX_PAGE_BYTES).is_ok_and(|text| is_ours(&text))
+            }
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if is_replaced {
+            return Ok(Self::Beside(path));
         }
-        Err(error) => error.kind() == ErrorKind::NotFound,
-    };
-    if is_replaced {
-        return Ok(path);
+        Err(Failure::usage(format_args!(
+            "{} was not written by assay, so it is kept; say with -o FILE where the page goes",
+            path.display()
+        )))
     }
-    Err(Failure::usage(format_args!(
-        "{} was not written by assay, so it is kept; say with -o FILE where the page goes",
-        path.display()
-    )))
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Named(path) | Self::Beside(path) => path,
+        }
+    }
+
+    /// Writes the page, and says where it is.
+    fn write(self, page: &str) -> Result<PathBuf, Failure> {
+        match self {
+            Self::Named(path) => assay_file::write(&path, page.as_bytes()).map(|()| path),
+            Self::Beside(path) => assay_file::write_here(&path, page.as_bytes()).map(|()| path),
+        }
+        .map_err(Failure::from)
+    }
 }
 
 fn page(records: &[Record], store: &Store) -> Result<String, Failure> {
@@ -84,15 +109,15 @@ pub(crate) fn since(record: &Record, store: &Store) -> Option<Since> {
 /// The index of the runs in `folder`; one that cannot be read is left out with a warning.
 fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure> {
     let store = Store::new(folder);
-    let path = match output {
-        Some(path) => path.to_owned(),
-        None => replaceable(folder.join("index.html"), index::is_index)?,
+    let place = match output {
+        Some(path) => Place::Named(path.to_owned()),
+        None => Place::beside(folder.join("index.html"), index::is_index)?,
     };
     let mut judged: Vec<(Option<String>, Verdict, Record)> = Vec::new();
     for id in store.ids() {
         match store.open(&id) {
             Ok(record) => match judge(&record) {
-                Ok(verdict) => judged.push((href(folder, &path, &id), verdict, record)),
+                Ok(verdict) => judged.push((href(folder, place.path(), &id), verdict, record)),
                 Err(error) => output::warning(format_args!("{id} is left out: {error}")),
             },
             Err(error) => output::warning(format_args!("{id} is left out: {error}")),
@@ -107,8 +132,7 @@ fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure>
     let listed: Vec<Listed<'_>> = (judged.iter())
         .map(|(href, verdict, record)| Listed { record, verdict, href: href.clone() })
         .collect();
-    assay_file::write(&path, index::index(&listed).as_bytes())?;
-    Ok(path)
+    place.write(&index::index(&listed))
 }
 
 /// Where a run's page is, seen from the index: a name beside it, or a place from the root where the index lies elsewhere.

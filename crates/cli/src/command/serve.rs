@@ -6,6 +6,7 @@ use assay_host::cpuset;
 use assay_lab::Exit;
 use assay_serve::{Config, Summary};
 
+use super::sweep;
 use crate::args::{EngineName, ServeArguments};
 use crate::failure::Failure;
 use crate::{output, signals};
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     if let Some(root) = &config.root {
         warn_of_hidden(root);
     }
+    sweep::behind_stack(&config.stack)?;
     let stop = signals::flag_then_end()?;
     let summary = assay_serve::run(&config, &stop, |at| {
         let (scheme, stack) = (listening.tls.scheme(), config.stack.name());

@@ -7,6 +7,7 @@ use assay_lab::Exit;
 use assay_serve::stub::{self, Program, Site};
 use assay_serve::wrong::{self, Fault};
 
+use super::sweep;
 use crate::args::{EngineName, StubArguments};
 use crate::failure::Failure;
 use crate::{output, signals};
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
         work: arguments.work,
         seed: arguments.seed,
     };
+    sweep::behind_stack(&site.stack)?;
     let stop = signals::flag()?;
     let counts = stub::run(&site, &program, &stop, |at| {
         output::note(format_args!("a stub at {}://{at} on CPUs {}", listening.tls.scheme(), site.cpus))

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use assay_lab::Exit;
+use assay_lab::stack::STATS_VARIABLE;
+use assay_tcp::Stack;
 use assay_wire::{Kind, Spec};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -26,6 +28,18 @@ pub(crate) fn behind_us(wire: &Spec) -> Result<(), Failure> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(&status)),
         Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Has the ring of our own stack swept when this process has ended, if it has one: a process that is killed removes no names. A run
+/// asks its servers for their counts, and removes the folder of its rings itself; a process beside a server would be one of its.
+///
+/// # Errors
+/// The process that is to do it cannot be started.
+pub(crate) fn behind_stack(stack: &Stack) -> Result<(), Failure> {
+    match stack {
+        Stack::User(link) if std::env::var_os(STATS_VARIABLE).is_none() => behind_us(&link.wire),
+        Stack::User(_) | Stack::Kernel(_) => Ok(()),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::args::Progress;
 use crate::{output, screen};
 use board::Drawn;
 pub(crate) use words::{Length, clock, left_in_words};
-use words::{begun, on, precision_so_far};
+use words::{begun, failed, on, precision_so_far};
 
 /// Follows a run on standard error.
 pub(crate) struct Live {
@@ -92,7 +92,7 @@ impl Live {
                 ));
             }
             Event::Failed { contender, setting, reason } => {
-                self.warn(contender, &on("ended early", setting.as_ref()), reason);
+                self.warn(contender, &on(failed(reason.stage), setting.as_ref()), reason);
             }
             Event::Resumed { length } => self.say(&format!("paused for {}", clock(*length))),
             Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),

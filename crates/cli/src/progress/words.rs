@@ -5,6 +5,7 @@ use std::time::Duration;
 use assay_lab::Prediction;
 use assay_model::experiment::Cell;
 use assay_model::outlook::Outlook;
+use assay_model::record::Stage;
 use assay_model::setting::Setting;
 use assay_report::words::count_of;
 use assay_report::{format, outlook};
@@ -61,6 +62,14 @@ pub(super) fn cell_name(cell: &Cell) -> String {
     format!("{} at {}{on}{load}", cell.workload, cell.connections_in_words())
 }
 
+/// What befell a run of a contender: it ended early, unless it never came to a load.
+pub(super) fn failed(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Load => "ended early",
+        Stage::Needs | Stage::Build | Stage::Start | Stage::Answer => "was not measured",
+    }
+}
+
 /// What happened, and in which setting where it concerns but one.
 pub(super) fn on(what: &str, setting: Option<&Setting>) -> String {
     setting.map_or_else(|| what.to_owned(), |setting| format!("{what} on {setting}"))
@@ -76,6 +85,11 @@ mod tests {
         let prediction =
             Prediction { conformance: Duration::ZERO, rounds, round: Duration::from_secs(round_s) };
         begun(&prediction, None, length)
+    }
+
+    #[test]
+    fn what_never_began_did_not_end_early() {
+        assert_eq!((failed(Stage::Start), failed(Stage::Load)), ("was not measured", "ended early"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ fn lab() -> Lab {
 type Case = (&'static [&'static str], i32, &'static [&'static str]);
 
 const CASES: &[Case] = &[
+    (&["compare", "last~18446744073709551615", "last"], 2, &["it holds 0 runs"]),
     (&["run", "godo"], 2, &["no contender `godo`", "did you mean good?"]),
     (&["run", "good", "-w", "helo"], 2, &["no workload `helo`", "did you mean hello?"]),
     (&["run", "-e", "nightly"], 2, &["no experiment `nightly`"]),
@@ -40,7 +41,37 @@ const CASES: &[Case] = &[
     (&["run", "good", "-o", "result.xyz"], 2, &["result.xyz", ".html, .json, .csv, .md"]),
     (&["run", "good", "!good"], 3, &["nothing selected", "`assay list`"]),
     (&["run", "https://localhost/"], 2, &["https://localhost/", "http://"]),
-    (&["run", "http://localhost:0/"], 2, &["http://localhost:0/", "http://host:port/path"]),
+    (&["run", "http://localhost:0/"], 2, &["http://localhost:0/", "write one from 1 to 65535"]),
+    (&["load", "http://user:pw@localhost/"], 2, &["-H 'Authorization: Basic …'"]),
+    (&["run", "ftp://localhost/"], 2, &["ftp://localhost/", "use http://"]),
+    (&["run", "grpc://localhost:1/"], 2, &["write http://, and -w grpc"]),
+    (&["check", "grpc://localhost:1/"], 2, &["not of gRPC", "-w grpc"]),
+    (&["run", "ws://localhost:1/", "-w", "hello"], 2, &["write http://, and -w websocket"]),
+    (&["run", "http://localhost:1/", "--tls", "-w", "hello"], 2, &["leave --tls out"]),
+    (
+        &["run", "good", "-d", "0"],
+        2,
+        &["`--duration`: 0 is no usable time", "write for example 10s, at most 24h"],
+    ),
+    (&["run", "good", "--timeout", "0"], 2, &["`--timeout`: 0 is no usable time"]),
+    (&["run", "good", "--budget", "0"], 2, &["`--budget`: 0 is no usable time"]),
+    (&["run", "good", "--path", "/x"], 3, &["nothing selected", "--cmd or a URL", "(-w)"]),
+    (&["run", "good", "--database", "foo"], 2, &["write postgres://USER@HOST:PORT/DATABASE"]),
+    (
+        &["load", "http://localhost:1/", "-H", "Host: a"],
+        2,
+        &["assay writes the field Host itself", "/etc/hosts"],
+    ),
+    (
+        &["load", "http://127.0.0.1:1/", "--source", "192.0.2.1"],
+        2,
+        &["192.0.2.1 is no address of this machine"],
+    ),
+    (
+        &["serve", "--address", "192.0.2.1", "--port", "0"],
+        4,
+        &["192.0.2.1", "it is no address of this machine; name one that is"],
+    ),
     (&["run", "good", "--catalogue", "nowhere"], 2, &["no catalogue", "nowhere", "--catalogue"]),
     (&["run", "./nowhere"], 2, &["./nowhere", "No such file"]),
     (&["run", "./app.js"], 2, &["`./app.js`: it is no contender", "--cmd 'node ./app.js'"]),

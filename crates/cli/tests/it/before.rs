@@ -147,6 +147,20 @@ fn a_command_that_fails_is_told_with_its_last_lines() {
     assert!(stderr(&said).contains("\n  | why"), "{}", stderr(&said));
 }
 
+/// assay itself outlives it (`a_limit_of_file_sizes_is_told_and_nothing_is_left`); what is ignored would stay so after exec(2).
+#[test]
+fn what_is_started_finds_the_signal_of_file_sizes_at_its_default() {
+    let lab = Lab::new();
+    let door = Door::open();
+    let url = format!("http://127.0.0.1:{}/", door.port);
+    let before = "grep SigIgn /proc/self/status >&2; exit 1";
+    let said = stderr(&lab.assay(&["load", &url, "--before", before]).assert().code(10));
+    let told = said.split("SigIgn:").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let ignored = told.and_then(|mask| u64::from_str_radix(mask, 16).ok()).expect(&said);
+    let signal = 1 << (rustix::process::Signal::XFSZ.as_raw() - 1);
+    assert_eq!(ignored & signal, 0, "{ignored:x}");
+}
+
 #[test]
 fn nothing_that_a_command_started_is_left() {
     let lab = Lab::new();

@@ -94,6 +94,23 @@ fn nothing_is_left_of_the_ring_of_a_program_that_is_killed() {
 }
 
 #[test]
+fn nothing_is_left_of_the_ring_of_a_server_or_a_load_that_is_killed() {
+    let (lab, memory) = (Lab::new(), tempfile::tempdir_in("/dev/shm").expect("folder"));
+    let wire = format!("ring:{}", memory.path().join("ring").display());
+    let names = || memory.path().read_dir().expect("folder").count();
+    for command in [&["serve"][..], &["stub"], &["load", "http://10.77.0.1:8080/", "-d", "1m"]] {
+        let own = ["--stack", "user", "--wire", &wire];
+        let mut child = lab.command(&[command, &own].concat()).spawn().expect("started");
+        eventually("the ring and its pipes are there", || names() >= 3);
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        eventually("nothing is left, not even who removed the names", || {
+            names() == 0 && lab.processes().is_empty()
+        });
+    }
+}
+
+#[test]
 fn what_makes_raw_system_calls_is_refused() {
     let lab = Lab::new();
     // The header of a 64-bit ELF file (elf(5)) without a segment, so without a dynamic loader.

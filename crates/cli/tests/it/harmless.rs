@@ -70,6 +70,76 @@ fn a_page_that_nobody_named_replaces_none_but_an_earlier_one_of_ours() {
 }
 
 #[test]
+fn a_page_that_nobody_named_goes_through_no_link_that_came_with_a_record() {
+    let lab = Lab::new();
+    lab.calm("calm");
+    lab.run(&["calm"]).assert().code(0);
+    let record = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("a record");
+    lab.write("evil/record.json", &record);
+    let target = lab.path("elsewhere");
+    for (arguments, name) in [
+        (&["report", "evil/record.json"][..], "evil/report.html"),
+        (&["report", "--index", "runs"], "runs/index.html"),
+    ] {
+        std::os::unix::fs::symlink(&target, lab.path(name)).expect("linked");
+        let refused = || {
+            lab.assay(arguments).assert().code(2).stderr(contains(name).and(contains("-o FILE")));
+        };
+        refused();
+        assert!(!target.exists(), "{name}");
+        // Who types a name may have a link there.
+        lab.assay(&[arguments, &["-o", name]].concat()).assert().code(0);
+        assert!(target.is_file(), "{name}");
+        // Nor does it help that a page of ours is behind it.
+        refused();
+        assert!(lab.path(name).symlink_metadata().expect("there").is_symlink(), "{name}");
+        std::fs::remove_file(&target).expect("removed");
+    }
+}
+
+#[test]
+fn runs_are_kept_where_nobody_else_can_lead_them_elsewhere() {
+    let lab = Lab::new();
+    lab.calm("calm");
+    if !rustix::process::geteuid().is_root() {
+        return skip("root", "another user's folder needs chown(2)");
+    }
+    std::fs::set_permissions(lab.path("."), std::fs::Permissions::from_mode(0o1777)).expect("mode");
+    std::fs::create_dir(lab.runs()).expect("made");
+    std::os::unix::fs::chown(lab.runs(), Some(4711), None).expect("handed over");
+    let told = contains("belongs to another user (number 4711)").and(contains("--runs or ASSAY_RUNS"));
+    lab.run(&["calm"]).assert().code(2).stderr(told);
+    assert_eq!(listing(&lab.runs()), Vec::<String>::new());
+    lab.run(&["calm", "--runs", "own"]).assert().code(0);
+}
+
+#[test]
+fn a_pipe_in_a_catalogue_is_told_and_not_waited_for() {
+    let lab = Lab::new();
+    let pipe = lab.path("workloads/pipe.toml");
+    rustix::fs::mkfifoat(rustix::fs::CWD, pipe, rustix::fs::Mode::from_raw_mode(0o600)).expect("a pipe");
+    let told = contains("workloads/pipe.toml").and(contains("it is no regular file"));
+    lab.assay(&["list"]).timeout(PATIENCE).assert().code(2).stderr(told);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_told_and_nothing_is_left() {
+    let lab = Lab::new();
+    let before = listing(&lab.path("."));
+    let limited = format!("ulimit -f 1; exec '{}' \"$@\"", env!("CARGO_BIN_EXE_assay"));
+    let man = || {
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, "sh", "man", "-o"]).current_dir(lab.path("."));
+        command
+    };
+    let told = || contains("assay.1").and(contains("raise the limit (ulimit -f)"));
+    man().arg("assay.1").assert().code(4).stderr(told());
+    assert_eq!(listing(&lab.path(".")), before);
+    // What is no file has no size.
+    man().arg("/dev/stdout").assert().code(0);
+}
+
+#[test]
 fn devices_stay_devices_and_a_full_one_is_told() {
     let lab = Lab::new();
     lab.assay(&["man", "-o", "/dev/null"]).assert().code(0);

@@ -356,7 +356,7 @@ fn what_cannot_be_on_another_host_is_refused_before_anything_starts() {
         String::from_utf8(lab.assay(&words).assert().code(code).get_output().stderr.clone()).expect("text")
     };
     assert!(refused(&[], 2).contains("none of its hosts has the role server; say which with --server: box1"));
-    assert!(refused(&["--server", "box2"], 2).contains("there is no host `box2` in it; known are box1"));
+    assert!(refused(&["--server", "box2"], 2).contains("there is no host `box2` in it; known are `box1`"));
     assert!(refused(&["--server", "box1", "--link", "veth"], 2).contains("leave --link and --stack out"));
     assert!(refused(&["--server", "box1"], 4).contains("box1: no agent answers"));
     let (here, away) =

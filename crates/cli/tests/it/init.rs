@@ -65,7 +65,7 @@ fn an_experiment_that_is_there_stays_and_what_is_missing_is_told() {
         (&[], "no terminal to ask on"),
         (&["ftp://localhost/"], "use http://"),
         (&["http://localhost:1/a", "http://localhost:2/b"], "--path"),
-        (&["--cmd", "x", "--path", "users", "-o", "new.toml"], "begin with /"),
+        (&["--cmd", "x", "--path", "users", "-o", "new.toml"], "begin it with /"),
         (&["--cmd", " ", "-o", "new.toml"], "the command is empty"),
     ];
     for (arguments, words) in cases {

@@ -41,7 +41,8 @@ fn a_run_measures_everybody_and_leaves_its_evidence() {
     for words in ["first", "second", "reference", "hello, 2 connections", "Trust", "Verdict"] {
         assert!(out.contains(words), "{words}:\n{out}");
     }
-    for words in ["2 rounds", "round 1 of 2 saved", "round 2 of 2 saved", "record.json", "report.html"] {
+    for words in ["2 rounds, about", "round 1 of 2 saved", "round 2 of 2 saved", "record.json", "report.html"]
+    {
         assert!(err.contains(words) && !out.contains(words), "{words}:\n{err}\n{out}");
     }
     assert!(!out.contains('\x1b') && !err.contains('\x1b'), "{err}\n{out}");

@@ -55,6 +55,17 @@ fn bad_seconds(key: &str, seconds: f64, zero_allowed: bool) -> Option<Fault> {
     fault(key, format!("{seconds} is no usable time"), format!("write seconds, at most {MAX_SECONDS}"))
 }
 
+/// The argument that a length of time of an experiment comes from, where a person types it.
+pub(crate) fn argument_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "window_s" => "--duration",
+        "warmup_s" => "--warmup",
+        "timeout_s" => "--timeout",
+        "budget_s" => "--budget",
+        _ => return None,
+    })
+}
+
 impl Checked for Contender {
     fn name(&self) -> &str {
         &self.name

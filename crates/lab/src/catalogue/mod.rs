@@ -18,13 +18,14 @@ use serde::de::DeserializeOwned;
 
 pub use file::Warning;
 pub use lab::{read_lab, typed_host};
+pub(crate) use place::Trusted;
 pub use place::{Found, PassedOver, find};
 pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;
 pub(crate) use crate::names::{hint, hint_beside, is_name};
 use crate::subject::Subject;
-pub(crate) use check::fault_of_experiment;
+pub(crate) use check::{Fault, argument_of, fault_of_experiment};
 use file::Source;
 
 /// Everything that can be named on the command line.
@@ -74,10 +75,13 @@ impl Catalogue {
         let contenders: Vec<(Contender, PathBuf)> =
             read_all("contender", &files, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let workloads = toml_files(&root.join("workloads"))?;
-        let workloads = read_all("workload", &workloads, |file| workload::read(file, None, &mut warnings))?;
+        let workloads = read_all("workload", &workloads, |file| {
+            workload::understand(file, &text_of_found(file)?, None, &mut warnings)
+        })?;
         let experiments = toml_files(&root.join("experiments"))?;
-        let experiments =
-            read_all("experiment", &experiments, |file| Ok(vec![experiment::read(file, &mut warnings)?]))?;
+        let experiments = read_all("experiment", &experiments, |file| {
+            Ok(vec![experiment::understand(file, &text_of_found(file)?, &mut warnings)?])
+        })?;
         let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
         let contenders = contenders.into_iter().map(|(contender, file)| (contender, home(file)));
         let (databases, contenders) = contenders.partition(|(contender, _)| contender.provides.is_some());
@@ -229,8 +233,12 @@ fn read_file<T: DeserializeOwned + check::Checked>(
     file: &Path,
     warnings: &mut Vec<Warning>,
 ) -> Result<T, LabError> {
-    let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
-    understand(file, &text, warnings)
+    understand(file, &text_of_found(file)?, warnings)
+}
+
+/// The text of a file that no person named. Whoever made the folder may have put a pipe there, of which nobody comes to the end.
+fn text_of_found(file: &Path) -> Result<String, LabError> {
+    assay_file::read_found(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))
 }
 
 /// The value in a text that is, or is to be, in a file.
@@ -298,6 +306,21 @@ mod tests {
         assert_eq!(catalogue.contenders[0].1, root.path().join("contenders/c/x"));
         assert_eq!(catalogue.warnings.len(), 1);
         assert_eq!(catalogue.warnings[0].place.line, 4);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_told_and_nobody_waits_for_it() {
+        use rustix::fs::{CWD, Mode, mkfifoat};
+        for name in ["workloads/x.toml", "experiments/x.toml"] {
+            let (root, _) = with(&[("workloads/README.md", ""), ("experiments/README.md", "")]);
+            mkfifoat(CWD, root.path().join(name), Mode::from_raw_mode(0o600)).expect("a pipe");
+            let error = Catalogue::read(root.path()).expect_err("a pipe").to_string();
+            assert!(error.contains(name) && error.contains("it is no regular file"), "{error}");
+        }
+        let folder = tempfile::tempdir().expect("folder");
+        mkfifoat(CWD, folder.path().join(CONTENDER_FILE), Mode::from_raw_mode(0o600)).expect("a pipe");
+        let error = Catalogue::contender_in(folder.path()).expect_err("a pipe").to_string();
+        assert!(error.contains(CONTENDER_FILE) && error.contains("it is no regular file"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A catalogue is programs to be run, and who works in a folder below `/tmp` has not chosen what somebody else put into `/tmp`. So
 //! one that is found by its place counts only if it belongs to people who are trusted anyway, as with repositories of git
-//! (git-config(1), `safe.directory`): the user, root, who became root by sudo, and who owns the program.
+//! (git-config(1), `safe.directory`): the user, root, who became root by sudo, and who owns the program. The folder of runs is asked about
+//! the same ([`Trusted::doubt_about_path`]): whoever can change it says where records and logs are written to.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -62,12 +63,12 @@ fn is_root(folder: &Path) -> bool {
     folder.join("contenders").is_dir() && folder.join("workloads").is_dir()
 }
 
-/// Numbers of the users who may have put a catalogue where it is found.
-struct Trusted(Vec<u32>);
+/// Numbers of the users who may have put a catalogue, or a folder of runs, where it is found.
+pub(crate) struct Trusted(Vec<u32>);
 
 impl Trusted {
     /// Whoever runs this program, or could have changed it.
-    fn here(executable: Option<&Path>) -> Self {
+    pub(crate) fn here(executable: Option<&Path>) -> Self {
         let me = rustix::process::geteuid().as_raw();
         let owner = executable.and_then(|program| Some(program.metadata().ok()?.uid()));
         // Only sudo itself can have set it for root (sudo(8)); anybody may set it for themselves.
@@ -93,19 +94,45 @@ impl Trusted {
 
     /// Why somebody else may have put this catalogue there; `None` where nobody can.
     fn doubt(&self, folder: &Path) -> Option<String> {
-        let own = self.doubt_about(folder, |found| found.mode() & STICKY == 0);
-        own.or_else(|| PARTS.iter().find_map(|part| self.doubt_about(&folder.join(part), |_| true)))
+        let own = self.doubt_about(folder, is_unguarded);
+        own.or_else(|| PARTS.iter().find_map(|part| self.doubt_about(&folder.join(part), is_writable)))
     }
 
-    /// What is wrong with a folder, or a link to one; `matters` tells whether it may not be open to everybody.
-    fn doubt_about(&self, place: &Path, matters: impl Fn(&Metadata) -> bool) -> Option<String> {
-        let (itself, behind) = (place.symlink_metadata().ok()?, place.metadata().ok()?);
-        if let Some(owner) = [itself.uid(), behind.uid()].iter().find(|owner| !self.0.contains(owner)) {
-            return Some(format!("{} belongs to another user (number {owner})", place.display()));
-        }
-        (behind.mode() & EVERYBODY != 0 && matters(&behind))
-            .then(|| format!("everybody may write to {}", place.display()))
+    /// Why somebody else may have put this folder, or one above it, where it is; `None` where nobody has. Whose they are matters only where
+    /// everybody may put one: elsewhere somebody let their owner have them, and in a container that owner often has no number that is known.
+    pub(crate) fn doubt_about_path(&self, folder: &Path) -> Option<String> {
+        let paths = [std::path::absolute(folder), folder.canonicalize()];
+        let is_anybodys = |place: &&Path| {
+            let around = place.parent().and_then(|around| around.metadata().ok());
+            around.as_ref().is_some_and(is_writable)
+        };
+        let mut places = paths.iter().flatten().flat_map(|path| path.ancestors()).filter(is_anybodys);
+        places.find_map(|place| self.doubt_about_owner(place))
     }
+
+    /// What is wrong with a folder, or a link to one; `is_open` tells whether too many may write to it.
+    fn doubt_about(&self, place: &Path, is_open: impl Fn(&Metadata) -> bool) -> Option<String> {
+        let everybody = || {
+            let found = place.metadata().ok()?;
+            is_open(&found).then(|| format!("everybody may write to {}", place.display()))
+        };
+        self.doubt_about_owner(place).or_else(everybody)
+    }
+
+    fn doubt_about_owner(&self, place: &Path) -> Option<String> {
+        let owners = [place.symlink_metadata().ok()?.uid(), place.metadata().ok()?.uid()];
+        let other = owners.iter().find(|owner| !self.0.contains(owner))?;
+        Some(format!("{} belongs to another user (number {other})", place.display()))
+    }
+}
+
+fn is_writable(found: &Metadata) -> bool {
+    found.mode() & EVERYBODY != 0
+}
+
+/// Whether everybody may also replace what others have in a folder.
+fn is_unguarded(found: &Metadata) -> bool {
+    is_writable(found) && found.mode() & STICKY == 0
 }
 
 #[cfg(test)]
@@ -181,5 +208,24 @@ mod tests {
             let found = find(None, &deep, None).expect("a search");
             assert_eq!((found.root, found.passed_over.len()), (None, 1), "{part}");
         }
+    }
+
+    #[test]
+    fn the_owner_of_a_folder_on_the_way_matters_where_everybody_may_put_one() {
+        if me() != ROOT {
+            return assay_skip::skip("root", "another user's folder needs chown(2)");
+        }
+        let (root, deep) = catalogue();
+        let middle = root.path().join("contenders");
+        let doubt = || Trusted::here(None).doubt_about_path(&deep).unwrap_or_default();
+        std::os::unix::fs::chown(&middle, Some(4711), None).expect("handed over");
+        assert_eq!(doubt(), "");
+        set_permissions(root.path(), Permissions::from_mode(0o1777)).expect("mode");
+        assert!(doubt().contains("contenders belongs to another user (number 4711)"), "{}", doubt());
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(&deep, &link).expect("linked");
+        assert!(Trusted::here(None).doubt_about_path(&link).is_some(), "where it leads to");
+        std::os::unix::fs::chown(&middle, Some(me()), None).expect("taken back");
+        assert_eq!(doubt(), "");
     }
 }

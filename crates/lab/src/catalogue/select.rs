@@ -108,8 +108,7 @@ impl Catalogue {
 /// Whether a selector names a server that runs: by its URL, or by HOST:PORT[/path], which is taken for one of plain HTTP. No name of a
 /// contender has a colon.
 pub fn is_url(selector: &str) -> bool {
-    let schemes = ["http://", "https://", "h2c://", "ws://", "wss://"];
-    schemes.iter().any(|scheme| selector.starts_with(scheme)) || Url::lacks_scheme(selector)
+    Url::has_scheme(selector) || Url::lacks_scheme(selector)
 }
 
 /// The command that was probably meant by a word that is none of those that assay knows: a command line as it is, or what starts a
@@ -231,6 +230,8 @@ mod tests {
             ("assay", "assay"),
             ("http://localhost:1/x gin", "assay localhost-1-x gin"),
             ("localhost:1/x gin", "assay localhost-1-x gin"),
+            ("HTTP://localhost:1/x gin", "assay localhost-1-x gin"),
+            ("grpc://localhost:1/x gin", "assay localhost-1-x gin"),
         ] {
             assert_eq!(names(selectors).expect(selectors).join(" "), wanted, "{selectors}");
         }
@@ -242,6 +243,7 @@ mod tests {
         assert!(names("lang:rst").expect_err("typo").to_string().contains("did you mean rust?"));
         assert!(names("kind:servers").expect_err("typo").to_string().contains("did you mean server?"));
         assert!(names("nginx !ngnix").is_err());
+        assert!(names("ftp://localhost/").expect_err("no server's").to_string().contains("use http://"));
         let empty = names("gin !lang:go").expect_err("empty");
         assert_eq!(empty.exit(), crate::error::Exit::NothingSelected);
         assert!(names("http://a_b/ http://a-b/").expect_err("one name for two").to_string().contains("too"));

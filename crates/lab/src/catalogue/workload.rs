@@ -25,7 +25,20 @@ pub(super) fn read(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Workload>, LabError> {
     let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
-    let source = Source { file, text: &text };
+    understand(file, &text, before, warnings)
+}
+
+/// The workloads in a text that is in a file.
+///
+/// # Errors
+/// As for [`read`].
+pub(super) fn understand(
+    file: &Path,
+    text: &str,
+    before: Option<&str>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Workload>, LabError> {
+    let source = Source { file, text };
     let mut workload: Workload = source.parse(warnings)?;
     match before {
         Some(command) => workload.before = Some(command.to_owned()),

@@ -36,6 +36,9 @@ pub(crate) enum AskError {
     /// It took too long.
     #[error("no complete answer within {:.1} s", .0.as_secs_f64())]
     Timeout(Duration),
+    /// A signal came meanwhile (signal(7): a socket with a time limit is interrupted even by those that nobody catches).
+    #[error("stopped before a complete answer came")]
+    Interrupted,
     /// What came breaks the rules of what was spoken.
     #[error("the answer is no valid {version}: {problem}")]
     Invalid {

@@ -15,6 +15,7 @@ mod upstream;
 pub(crate) mod version;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
 use assay_link::Link;
@@ -66,6 +67,8 @@ pub(crate) struct StartOrder<'a> {
     pub upstream: Option<&'a Upstream>,
     /// What it will be asked for, every kind of request to be answered rightly before the load.
     pub workloads: Vec<Workload>,
+    /// How long the load waits for an answer; absent where none follows.
+    pub load_timeout: Option<Duration>,
     /// Runs what they want to be run before that.
     pub commands: &'a Commands,
     /// Ends the waiting when asked twice.

@@ -8,21 +8,29 @@ use std::time::Duration;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::record::{NotRun, Stage};
+use assay_model::tls::TlsFault;
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
-use super::answer;
+use super::answer::{self, Answer};
 use super::ask::{AskError, Door, ask};
 use super::{OnUserStack, StartOrder};
 use crate::generator::{LoadOrder, write_workload};
 use crate::stack::UserEnd;
 use crate::url::Scheme;
 
-/// Longest wait for one answer.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for one answer, unless the load waits longer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait while a server starts on the user-space stack, where nobody refuses a connection before it has brought its stack: a
 /// shorter wait and another try find it sooner.
 pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
+const UNANSWERED: &str = "see what keeps the server from answering";
+const SLOW: &str = "see what keeps the server from answering, or give it longer (--timeout)";
+
+/// Longest wait for one answer before a load that waits so long itself, if a load follows.
+pub(super) fn answer_timeout(load_timeout: Option<Duration>) -> Duration {
+    load_timeout.map_or(ANSWER_TIMEOUT, |timeout| timeout.max(ANSWER_TIMEOUT))
+}
 
 /// Who says what is asked, and so can change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +58,9 @@ impl AskedBy {
                 "it wants to know who asks: a run takes a header (-H), a command that gets a token (--before), or this status for \
                  right (--expect-status)"
             }
+            (Self::Arguments, Some(301 | 302 | 303 | 307 | 308)) => {
+                "it redirects: give the path that it leads to (--path), or this status for right (--expect-status)"
+            }
             (Self::Arguments, _) => "mend the server, or say what is right (--expect-status, --expect-body)",
             (Self::Files, Some(404)) => {
                 "nothing is at this path: let the server answer it, or leave the workload out"
@@ -57,32 +68,77 @@ impl AskedBy {
             (Self::Files, Some(401 | 403)) => {
                 "it wants to know who asks: a run takes a command that gets a token (--before); or leave the workload out"
             }
+            (Self::Files, Some(301 | 302 | 303 | 307 | 308)) => {
+                "it redirects: let the workload ask where that leads to, or leave the workload out"
+            }
             (Self::Files, _) => MEND,
+        }
+    }
+
+    /// What to do about an answer that is none of HTTP, or not whole: there no expectation helps.
+    fn mend_invalid(self) -> &'static str {
+        match self {
+            Self::Arguments => "see that HTTP is spoken at this port, and in the server's log why it ends so",
+            Self::Files => "see that HTTP is spoken at this port, or leave the workload out",
         }
     }
 }
 
 /// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
-pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind, by: AskedBy) -> Result<(), NotRun> {
+pub(super) fn over_kernel(
+    order: &StartOrder<'_>,
+    authority: &str,
+    request: &RequestKind,
+) -> Result<(), NotRun> {
+    let (link, by) = (order.link, AskedBy::of(&order.workloads));
+    let door = Door { link, authority, tls: order.client, protocol: order.protocol };
     let what = format!("{} {}", request.method, request.path);
     let request = request
         .example()
         .map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), by.mend(None)))?;
-    match ask(door, &request, ANSWER_TIMEOUT) {
+    match ask_to_the_end(door, &request, order) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
             Some(fault) => {
                 let mend = by.mend(Some(answer.status));
-                Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), mend))
+                let leads = answer.location.map_or_else(String::new, |to| format!(", which leads to {to}"));
+                Err(problem(Stage::Answer, format!("{what} was answered with {fault}{leads}"), mend))
             }
         },
+        Err(error @ AskError::Invalid { .. }) => {
+            Err(problem(Stage::Answer, format!("{what}: {error}"), by.mend_invalid()))
+        }
         Err(error) if error.is_answer() => {
             Err(problem(Stage::Answer, format!("{what}: {error}"), by.mend(None)))
         }
-        Err(AskError::Refused(_)) => Err(nobody(door.authority)),
+        Err(AskError::Refused(_)) => Err(nobody(authority)),
         Err(error) => {
-            Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
+            let mend = mend_unanswered(&error, order.load_timeout.is_some());
+            Err(problem(Stage::Start, format!("{what}: {error}"), mend))
         }
+    }
+}
+
+/// Asks again where a signal came between that was none to stop.
+fn ask_to_the_end(door: Door<'_>, request: &RequestKind, order: &StartOrder<'_>) -> Result<Answer, AskError> {
+    loop {
+        match ask(door, request, answer_timeout(order.load_timeout)) {
+            Err(AskError::Interrupted) if !order.stop.soon() => {}
+            asked => return asked,
+        }
+    }
+}
+
+/// What to do where no whole answer came; before a load, it can be given longer.
+fn mend_unanswered(error: &AskError, is_before_load: bool) -> &'static str {
+    match error {
+        AskError::Timeout(_) if is_before_load => SLOW,
+        AskError::Interrupted => "begin again, and leave it the time to answer",
+        AskError::Connection(error) => {
+            let fault = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsFault>());
+            fault.and_then(|fault| ErrorClass::from(*fault).remedy_of_tls()).unwrap_or(UNANSWERED)
+        }
+        _ => UNANSWERED,
     }
 }
 
@@ -144,11 +200,9 @@ fn judged(report: &LoadReport, queues: u16, what: &str, authority: &str) -> Resu
         return Err(problem(Stage::Answer, format!("{what} was answered wrongly: {seen}"), MEND));
     }
     Err(match class {
-        ErrorClass::HeadTimeout | ErrorClass::BodyTimeout | ErrorClass::SendTimeout => problem(
-            Stage::Start,
-            format!("{what}: no complete answer in time"),
-            "see what keeps the server from answering",
-        ),
+        ErrorClass::HeadTimeout | ErrorClass::BodyTimeout | ErrorClass::SendTimeout => {
+            problem(Stage::Start, format!("{what}: no complete answer in time"), SLOW)
+        }
         _ => nobody(authority),
     })
 }
@@ -180,6 +234,32 @@ mod tests {
             let told = file.mend(status);
             assert!(told.contains("leave the workload out") && !told.contains("--path"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_remedy_helps_against_what_befell() {
+        for (error, is_before_load, words) in [
+            (AskError::Timeout(ANSWER_TIMEOUT), true, "--timeout"),
+            (AskError::Connection(std::io::Error::other(TlsFault::UnknownIssuer)), false, "--cacert"),
+            (AskError::Connection(std::io::Error::other("reset")), false, UNANSWERED),
+            (AskError::Interrupted, false, "begin again"),
+        ] {
+            let told = mend_unanswered(&error, is_before_load);
+            assert!(told.contains(words), "{error}: {told}");
+        }
+        // Nothing that is asked without a load has that argument.
+        assert!(!mend_unanswered(&AskError::Timeout(ANSWER_TIMEOUT), false).contains("--timeout"));
+        for by in [AskedBy::Arguments, AskedBy::Files] {
+            assert!(!by.mend_invalid().contains("--expect"), "{}", by.mend_invalid());
+            assert!(by.mend(Some(302)).contains("redirects"), "{}", by.mend(Some(302)));
+        }
+    }
+
+    #[test]
+    fn who_waits_longer_under_load_waits_longer_before_it() {
+        let of = |seconds| answer_timeout(Some(Duration::from_secs(seconds)));
+        assert_eq!((of(20), of(1)), (Duration::from_secs(20), ANSWER_TIMEOUT));
+        assert_eq!(answer_timeout(None), ANSWER_TIMEOUT);
     }
 
     #[test]

@@ -13,11 +13,10 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::workload::{RequestKind, Workload};
 
-use super::ask::Door;
 use super::before::{Ready, Surroundings};
 use super::container;
 use super::launch::{Held, launch};
-use super::probe::{self, ANSWER_TIMEOUT, AskedBy, USER_START_TIMEOUT};
+use super::probe::{self, USER_START_TIMEOUT, answer_timeout};
 use super::ready::Readiness;
 use super::{NOT_FOUND, StartOrder, upstream};
 use crate::hosts::host::{Host, JobHandle};
@@ -291,11 +290,7 @@ impl Server {
         user_timeout: Duration,
     ) -> Result<(), NotRun> {
         match order.user.zip(self.generator_end()) {
-            None => {
-                let (link, authority) = (order.link, &*self.authority);
-                let door = Door { link, authority, tls: order.client, protocol: order.protocol };
-                probe::over_kernel(door, request, AskedBy::of(&order.workloads))
-            }
+            None => probe::over_kernel(order, &self.authority, request),
             Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }
     }
@@ -371,7 +366,8 @@ impl Server {
     }
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let asked = |request: RequestKind| self.attempt(&request, order, ANSWER_TIMEOUT).err();
+        let asked =
+            |request: RequestKind| self.attempt(&request, order, answer_timeout(order.load_timeout)).err();
         let problem = self.workloads.iter().flat_map(Workload::probes).find_map(asked);
         let Some(problem) = problem else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.

@@ -37,13 +37,15 @@ shift 6
 unset ASSAY_CLUSTER_PASSWORD
 servant=
 if [ -n "$user" ]; then
-    # The group stays ours: it tells `assay clean` whose folder it is.
-    chown "$user" "$folder" "$folder/password"
+    # The group stays ours: it tells `assay clean` whose folder it is. From when the folder is the servant's, every name in it may be a
+    # link that the servant made: the file comes first, and whatever follows is done with the servant's rights.
+    chown -h "$user" "$folder/password"
+    chown -h "$user" "$folder"
     servant="setpriv --reuid=$user --regid=$group --clear-groups --"
 fi
 $servant "$initdb" -D "$folder/data" --username "$name" --auth scram-sha-256 --pwfile "$folder/password" \
     --encoding UTF8 --no-locale --no-sync >/dev/null
-[ -z "$rule" ] || printf '%s\n' "$rule" >>"$folder/data/pg_hba.conf"
+[ -z "$rule" ] || $servant sh -c 'printf "%s\n" "$1" >>"$2"' sh "$rule" "$folder/data/pg_hba.conf"
 exec $servant "$@""#;
 
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
@@ -247,6 +249,10 @@ pub(super) fn prepare(what: &str) -> impl FnOnce(std::io::Error) -> DatabaseErro
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -254,6 +260,64 @@ mod tests {
         let users = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533:n:/:/bin/false\n";
         assert_eq!(unprivileged(users), Some((65534, 65533)));
         assert_eq!(unprivileged("root:x:0:0::/:/bin/sh"), None);
+    }
+
+    /// Root's program that puts a link in the place of the password when the folder is the servant's, as the servant may.
+    const CHOWN: &str = r#"#!/bin/sh
+PATH=${PATH#*:}
+chown "$@"
+for last; do :; done
+[ "$(stat -c %u "${last%/password}")" = 0 ] || ln -sf "$PRECIOUS" "${last%/password}/password"
+[ "$last" = "${last%/password}" ] || chown "$@"
+"#;
+    /// The servant's program that puts one in the place of the rules.
+    const LINKING: &str = r#"#!/bin/sh
+mkdir "$2" && ln -s "$PRECIOUS" "$2/pg_hba.conf"
+"#;
+    /// What makes a cluster of nothing but rules.
+    const PLAIN: &str = r#"#!/bin/sh
+mkdir "$2" && echo first >"$2/pg_hba.conf"
+"#;
+
+    /// Has the shell make a cluster in `place/cluster` by such programs; `servant` is a user and a group. Whether it did.
+    fn make(place: &Path, initdb: &str, servant: [&str; 2]) -> bool {
+        let [programs, folder] = ["bin", "cluster"].map(|name| place.join(name));
+        for folder in [&programs, &folder] {
+            std::fs::create_dir(folder).expect("a folder");
+        }
+        for (name, script) in [("chown", CHOWN), ("initdb", initdb)] {
+            std::fs::write(programs.join(name), script).expect("a program");
+        }
+        for path in [place.to_owned(), programs.join("chown"), programs.join("initdb")] {
+            std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("a mode");
+        }
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", MAKE_AND_SERVE, "sh"]).arg(&folder).args(servant).arg(programs.join("initdb"));
+        shell.args([USER, OTHERS, "true"]).envs([("PATH", &*path), (PASSWORD, "secret")]);
+        shell.env("PRECIOUS", place.join("precious")).status().expect("a shell").success()
+    }
+
+    #[test]
+    fn a_rule_is_added_to_those_of_the_cluster() {
+        let place = tempfile::tempdir().expect("a folder");
+        assert!(make(place.path(), PLAIN, ["", ""]));
+        let rules = std::fs::read_to_string(place.path().join("cluster/data/pg_hba.conf")).expect("rules");
+        assert_eq!(rules, format!("first\n{OTHERS}\n"));
+    }
+
+    #[test]
+    fn a_servant_who_makes_links_in_its_folder_has_root_touch_nothing_else() {
+        if !rustix::process::geteuid().is_root() {
+            return assay_skip::skip("root", "only root has a servant");
+        }
+        let place = tempfile::tempdir().expect("a folder");
+        let precious = place.path().join("precious");
+        std::fs::write(&precious, "ours").expect("a file");
+        let is_made = make(place.path(), LINKING, ["65534", "65534"]);
+        let (owner, text) =
+            (std::fs::metadata(&precious).expect("a file").uid(), std::fs::read_to_string(&precious));
+        assert_eq!((is_made, owner, text.expect("a text").as_str()), (false, 0, "ours"));
     }
 
     #[test]

@@ -43,7 +43,9 @@ impl FromStr for GivenUrl {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let scheme = SCHEMES.iter().find(|scheme| text.starts_with(**scheme));
-        let scheme = scheme.ok_or("write postgres://USER:PASSWORD@HOST:PORT/DATABASE")?;
+        let scheme = scheme.ok_or(
+            "write postgres://USER@HOST:PORT/DATABASE, with :PASSWORD behind USER where one is needed",
+        )?;
         let end = text[scheme.len()..].find(['/', '?']).map_or(text.len(), |at| scheme.len() + at);
         let (server, rest) = text.split_at(end);
         let (path, parameters) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
@@ -130,6 +132,10 @@ mod tests {
         ] {
             let problem = bad.parse::<GivenUrl>().expect_err(bad);
             assert!(!problem.contains("secret"), "{problem}");
+            assert!(
+                !problem.contains(":PASSWORD@"),
+                "who hides passwords would spoil the pattern: {problem}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! What comes before the first round: the database, what contenders need, their builds, and what they keep of the rules.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_check::Pace;
 use assay_model::experiment::Cell;
@@ -224,6 +224,7 @@ impl Runner<'_> {
             upstream: self.plan.upstream.as_ref(),
             commands: &self.commands,
             only: &[],
+            load_timeout: Some(Duration::from_secs_f64(self.plan.experiment.timeout_s)),
             pace: Pace::Within(TIME_IN_A_RUN),
             stop: self.stop,
         };

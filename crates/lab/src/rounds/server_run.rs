@@ -1,7 +1,7 @@
 //! One life of a contender's process: started, warmed up, measured in every cell, stopped.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_host::energy::Counters;
@@ -180,6 +180,7 @@ impl<'a> ServerRun<'a> {
             database: self.database.filter(|_| needs_database),
             upstream: self.plan.upstream.as_ref(),
             workloads,
+            load_timeout: Some(Duration::from_secs_f64(self.plan.experiment.timeout_s)),
             commands: self.commands,
             stop: self.stop,
         }

@@ -7,7 +7,6 @@ use super::{sentence, words};
 use crate::notes;
 use crate::terminal::table::{Fitted, Names};
 use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style, prose};
-use crate::text::{elide, wrap};
 
 /// How the names of figures stand: all of each, below a head.
 const FIGURES: Names = Names { indent: GAP.len(), width: 0..=usize::MAX, is_headed: true };
@@ -19,17 +18,17 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     // A contender that answers differently is not faster or slower.
     if first.is_empty() {
         for sentence in sentence::sentences(comparison) {
-            paragraph(&mut page, "", &sentence, HEADING);
+            prose::hanging(&mut page, HEADING, &sentence);
         }
     }
     first.into_iter().for_each(|caveat| told(&mut page, caveat));
     if let Some(design) = sentence::design(comparison) {
-        paragraph(&mut page, "", &design, FAINT);
+        prose::hanging(&mut page, FAINT, &design);
     }
     page.line(&[]);
     comparison.rows.iter().for_each(|row| table(&mut page, row));
     if let Some(legend) = words::legend(comparison) {
-        paragraph(&mut page, "", &legend, FAINT);
+        prose::hanging(&mut page, FAINT, &legend);
     }
     for finding in &comparison.findings {
         let ansi = match words::gravity(finding) {
@@ -37,7 +36,7 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
             CheckOutcome::Warn => CAUTION,
             CheckOutcome::Pass => PLAIN,
         };
-        paragraph(&mut page, words::label(finding), &words::sentence(comparison, finding), ansi);
+        labelled(&mut page, words::label(finding), &words::sentence(comparison, finding), ansi);
     }
     rest.into_iter().for_each(|caveat| told(&mut page, caveat));
     page.line(&[]);
@@ -56,16 +55,16 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
 fn told(page: &mut Page, caveat: &Check) {
     let (label, text) = words::caveat(caveat);
     match caveat.outcome {
-        CheckOutcome::Void => paragraph(page, &label.to_uppercase(), &text, ALARM),
-        CheckOutcome::Warn => paragraph(page, label, &text, CAUTION),
-        CheckOutcome::Pass => paragraph(page, label, &text, PLAIN),
+        CheckOutcome::Void => labelled(page, &label.to_uppercase(), &text, ALARM),
+        CheckOutcome::Warn => labelled(page, label, &text, CAUTION),
+        CheckOutcome::Pass => labelled(page, label, &text, PLAIN),
     }
 }
 
 fn table(page: &mut Page, row: &Row) {
-    paragraph(page, "", &words::title(row), HEADING);
+    prose::hanging(page, HEADING, &words::title(row));
     if let Some(reason) = &row.withheld {
-        paragraph(page, "withheld", &crate::words::withheld(reason), CAUTION);
+        labelled(page, "withheld", &crate::words::withheld(reason), CAUTION);
         return page.line(&[]);
     }
     let lines = words::lines(row);
@@ -73,12 +72,6 @@ fn table(page: &mut Page, row: &Row) {
     page.line(&[]);
 }
 
-fn paragraph(page: &mut Page, label: &str, text: &str, ansi: anstyle::Style) {
-    let text = if label.is_empty() { text.to_owned() } else { format!("{label}: {text}") };
-    let text = page.spell(&text);
-    for (i, line) in wrap(&text, page.width().saturating_sub(3)).iter().enumerate() {
-        // A word longer than the terminal, such as a file's name, is cut.
-        let line = elide(line, page.width() - 3, page.ellipsis());
-        page.line(&[(ansi, &format!("{}{line}", if i == 0 { " " } else { "   " }))]);
-    }
+fn labelled(page: &mut Page, label: &str, text: &str, ansi: anstyle::Style) {
+    prose::hanging(page, ansi, &format!("{label}: {text}"));
 }

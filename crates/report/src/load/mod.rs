@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::learnt::Learnt;
-use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
+use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, ErrorSample, LoadReport};
 use assay_model::rule::Rule;
 use assay_stats::Histogram;
 use assay_stats::lag::{self, Bounds};
@@ -89,7 +89,7 @@ fn of_a_measurement(report: &LoadReport, asked: &Asked) -> Result<Vec<Line>, Rep
     let mut told = BTreeSet::new();
     let samples = report.samples.iter().filter(|sample| told.insert(&sample.detail)).take(MAX_SAMPLES);
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
-    lines.extend(another_path(report, asked).map(|text| ("", text)));
+    lines.extend(about_the_path(report, asked).map(|text| ("", text)));
     lines.extend(answers(&report.learnt).map(|text| ("answers", text)));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
@@ -124,7 +124,7 @@ fn throughput(report: &LoadReport) -> String {
 
 /// What the printed times are, in words.
 fn meaning(report: &LoadReport) -> String {
-    let in_flight = u64::from(report.connections) * u64::from(report.pipeline);
+    let in_flight = most_in_flight(report).min(report.books.issued);
     let of = match report.arrival {
         Arrival::Closed if is_short_of_requests(report) => "from sending to the last byte".to_owned(),
         Arrival::Closed => {
@@ -134,6 +134,11 @@ fn meaning(report: &LoadReport) -> String {
     };
     let is_any_wrong = report.books.errors.keys().any(|class| class.is_wrong_answer());
     if is_any_wrong { format!("{of}, without wrong answers") } else { of }
+}
+
+/// How many requests were to be in flight at most.
+fn most_in_flight(report: &LoadReport) -> u64 {
+    u64::from(report.connections) * u64::from(report.pipeline)
 }
 
 /// Whether a closed loop had fewer requests in flight than asked for, or mostly made connections.
@@ -154,6 +159,12 @@ fn objection(check: &Check) -> Line {
 fn trust(report: &LoadReport) -> String {
     let count = |outcome| report.checks.iter().filter(|check| check.outcome == outcome).count();
     match (count(CheckOutcome::Void), count(CheckOutcome::Warn)) {
+        (0, 0) if report.arrival == Arrival::Closed && report.books.issued < most_in_flight(report) => {
+            format!(
+                "too few requests for {} in flight: send more with -n, or use fewer connections",
+                format::count(most_in_flight(report))
+            )
+        }
         (0, 0) => "nothing to object; what limited the server is not known from here".to_owned(),
         (0, 1) => "believe these numbers with the caution above in mind".to_owned(),
         (0, n) => format!("believe these numbers with the {n} cautions above in mind"),
@@ -264,15 +275,39 @@ fn failures(books: &Books) -> Option<Line> {
     (books.failed() > 0).then(|| ("errors", errors(books)))
 }
 
-/// What was asked for, where the status was not the expected one: often it is the path that is wrong.
-fn another_path(report: &LoadReport, asked: &Asked) -> Option<String> {
-    let asked_for =
-        report.books.errors.contains_key(&ErrorClass::UnexpectedStatus).then_some(&asked.words)?;
-    let Some(authority) = &asked.authority else {
-        return Some(format!("asked for was what {asked_for} says"));
+/// What a wrong status says of the path that was asked for: nothing is there, or it leads elsewhere.
+fn about_the_path(report: &LoadReport, asked: &Asked) -> Option<String> {
+    let (path, place) = match &asked.authority {
+        Some(_) => ("this path".to_owned(), "in the URL"),
+        None => (format!("a path of {}", asked.words), "there"),
     };
+    report.samples.iter().filter_map(wrong_status).find_map(|status| match status {
+        404 => Some(format!("nothing is at {path}: give another {place}")),
+        301 | 302 | 303 | 307 | 308 => Some(match redirected_to(report, asked) {
+            Some(url) => format!("{path} is redirected: give {url} {place}"),
+            None => format!("{path} is redirected: give the URL that it points to"),
+        }),
+        _ => None,
+    })
+}
+
+/// The status of a wrong answer; a sample has it in words alone.
+fn wrong_status(sample: &ErrorSample) -> Option<u16> {
+    let is_meant = sample.class == ErrorClass::UnexpectedStatus;
+    let (_, told) = sample.detail.split_once("got status ").filter(|_| is_meant)?;
+    told.split_whitespace().next()?.parse().ok()
+}
+
+/// Where the answers before the load were redirected to; a path on the same server is made a whole URL.
+fn redirected_to(report: &LoadReport, asked: &Asked) -> Option<String> {
+    let location = report.learnt.iter().find_map(|learnt| learnt.location.as_deref())?;
+    let is_path = location.starts_with('/') && !location.starts_with("//");
+    let authority = asked.authority.as_ref().filter(|_| is_path);
     let scheme = report.target.split("://").next().unwrap_or("http");
-    Some(format!("asked for was {asked_for}; another path stands in the URL: {scheme}://{authority}/PATH"))
+    Some(
+        authority
+            .map_or_else(|| location.to_owned(), |authority| format!("{scheme}://{authority}{location}")),
+    )
 }
 
 fn books(books: &Books) -> String {
@@ -310,8 +345,7 @@ fn bodies(bodies: &BodyChecks) -> Option<String> {
             format::count(by_length)
         ));
     }
-    (unjudged > 0)
-        .then(|| format!("{} accepted whatever they were: nothing was expected", format::count(unjudged)))
+    (unjudged > 0).then(|| format!("the content of {} was not compared", format::count(unjudged)))
 }
 
 fn generator(report: &LoadReport) -> String {
@@ -375,6 +409,55 @@ mod tests {
         };
         assert_eq!(with(0), "busiest thread 50 % busy");
         assert!(with(1).ends_with("28.4k system calls per answer"), "{}", with(1));
+    }
+
+    #[test]
+    fn a_status_says_what_is_to_be_done_about_the_path() {
+        let told = |status: u16, location: Option<&str>, authority: Option<&str>| {
+            let sample = ErrorSample {
+                class: ErrorClass::UnexpectedStatus,
+                detail: format!("expected a status from 200 to 299, got status {status} with 2 bytes"),
+                received: String::new(),
+            };
+            let learnt = Learnt { location: location.map(str::to_owned), ..Learnt::default() };
+            let report = LoadReport {
+                target: "http://127.0.0.1:80".to_owned(),
+                samples: vec![sample],
+                learnt: vec![learnt],
+                ..LoadReport::default()
+            };
+            let asked = Asked { words: "users.toml".to_owned(), authority: authority.map(str::to_owned) };
+            about_the_path(&report, &asked).unwrap_or_default()
+        };
+        let typed = Some("localhost:80");
+        assert_eq!(told(404, None, typed), "nothing is at this path: give another in the URL");
+        assert_eq!(told(404, None, None), "nothing is at a path of users.toml: give another there");
+        for (location, url) in [("/new", "http://localhost:80/new"), ("https://a/b", "https://a/b")] {
+            let words = format!("this path is redirected: give {url} in the URL");
+            assert_eq!(told(302, Some(location), typed), words);
+        }
+        assert_eq!(told(301, None, typed), "this path is redirected: give the URL that it points to");
+        for status in [200, 304, 401, 500] {
+            assert_eq!(told(status, None, typed), "", "{status}: another path would not help");
+        }
+    }
+
+    #[test]
+    fn no_more_are_said_to_be_in_flight_than_were_sent() {
+        let mut report = LoadReport { connections: 64, pipeline: 1, ..LoadReport::default() };
+        report.books.issued = 5;
+        assert_eq!(meaning(&report), "from sending to the last byte, at 5 in flight");
+        assert!(trust(&report).starts_with("too few requests for 64 in flight"), "{}", trust(&report));
+        report.books.issued = 64;
+        assert_eq!(meaning(&report), "from sending to the last byte, at 64 in flight");
+        assert!(trust(&report).starts_with("nothing to object"), "{}", trust(&report));
+    }
+
+    #[test]
+    fn of_bodies_that_were_judged_by_their_length_nothing_is_said_that_denies_it() {
+        let unjudged = BodyChecks { unjudged: 7054, ..BodyChecks::default() };
+        assert_eq!(bodies(&unjudged).as_deref(), Some("the content of 7,054 was not compared"));
+        assert_eq!(bodies(&BodyChecks::default()), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::curve::{Curve, Durations, curve};
 use super::flame::{Flame, flames};
 use super::window::{is_proper, per_second};
-use crate::words;
+use crate::{notes, words};
 
 /// The quantiles of every sample.
 pub(super) const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
@@ -45,6 +45,8 @@ pub struct Findings {
     pub sentences: Vec<String>,
     /// Contenders at capacity, fastest first; the limit stands among them. Empty when the capacity was not measured.
     pub standings: Vec<Standing>,
+    /// What has to be known of their figures, in words.
+    pub notes: Vec<String>,
     /// Every pair of ranked contenders.
     pub pairs: Pairs,
     /// Response times at given rates, one judgement for each load.
@@ -139,6 +141,7 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
             .map(|judged| words::of_cell(evidence.record, judged, &verdict.trust))
             .unwrap_or_default(),
         standings: judged.map(|judged| judged.standings.clone()).unwrap_or_default(),
+        notes: judged.map(notes::footnotes).unwrap_or_default(),
         pairs: judged.map(pairs).unwrap_or_default(),
         redlines: verdict.redlines.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
         answered: verdict.answered.iter().filter(|judged| at(&judged.cell)).cloned().collect(),

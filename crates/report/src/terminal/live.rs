@@ -55,7 +55,7 @@ fn drawn(style: &Style, draw: impl FnOnce(&mut Page)) -> String {
 
 /// A line of pieces that is cut where the terminal ends.
 fn cut(page: &mut Page, pieces: &[(Ansi, String)]) {
-    let mut room = page.width();
+    let mut room = page.style.width;
     let mut shown = Vec::new();
     for (ansi, text) in pieces {
         if room == 0 {

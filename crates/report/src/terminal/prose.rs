@@ -10,11 +10,13 @@ use assay_model::verdict::Verdict;
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
 use crate::absent::absent;
-use crate::text::{width, wrap};
+use crate::text::{elide, width, wrap};
 use crate::{cross_check, disturbed, format, notes, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
+/// Before the further lines of a paragraph without a label.
+const HANGING: &str = "   ";
 
 /// Lines of what passed, unless all is asked for.
 const TRUST_LINES: usize = 5;
@@ -170,7 +172,7 @@ fn told_in_short(page: &Page, facts: &[String]) -> String {
         more => format!("{} · {more} more with -v", facts[..n].join(" · ")),
     };
     let fits =
-        |n: &usize| wrap(&page.spell(&told(*n)), page.style.width.saturating_sub(LABEL)).len() <= TRUST_LINES;
+        |n: &usize| wrap(&page.spell(&told(*n)), page.width().saturating_sub(LABEL)).len() <= TRUST_LINES;
     let most = (1..=facts.len()).rev().find(|n| page.style.full || fits(n));
     told(most.unwrap_or(1))
 }
@@ -230,17 +232,27 @@ pub(super) fn state(page: &mut Page, record: &Record) {
 
 pub(super) fn paragraph(page: &mut Page, label: &str, label_style: Ansi, style: Ansi, text: &str) {
     let text = page.spell(text);
-    for (i, line) in wrap(&text, page.style.width - LABEL).iter().enumerate() {
+    for (i, line) in wrap(&text, page.width() - LABEL).iter().enumerate() {
         let label = if i == 0 { label } else { "" };
         let label = format!(" {label}{}", " ".repeat(LABEL - 1 - width(label)));
         page.line(&[(label_style, &label), (style, line)]);
     }
 }
 
+/// A paragraph without a label, its further lines indented.
+pub(crate) fn hanging(page: &mut Page, style: Ansi, text: &str) {
+    let (text, room) = (page.spell(text), page.width() - HANGING.len());
+    for (i, line) in wrap(&text, room).iter().enumerate() {
+        // A word longer than the terminal, such as a file's name, is cut.
+        let line = elide(line, room, page.ellipsis());
+        page.line(&[(style, &format!("{}{line}", if i == 0 { " " } else { HANGING }))]);
+    }
+}
+
 /// A remedy, under what it mends.
 fn arrow(page: &mut Page, remedy: &str) {
     let text = page.spell(&format!("→ {remedy}"));
-    for (i, line) in wrap(&text, page.style.width - LABEL - 2).iter().enumerate() {
+    for (i, line) in wrap(&text, page.width() - LABEL - 2).iter().enumerate() {
         let indent = " ".repeat(if i == 0 { LABEL } else { LABEL + 2 });
         page.line(&[(PLAIN, &indent), (FAINT, line)]);
     }

@@ -1,4 +1,5 @@
-//! A table as it fits into a terminal: columns for which there is no room are left out, the least telling first.
+//! A table as it fits into a terminal: columns for which there is no room are left out, those without a figure first, then the least
+//! telling.
 
 use std::ops::RangeInclusive;
 
@@ -6,13 +7,16 @@ use anstyle::Style as Ansi;
 
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
 use crate::table::{Column, Kind, Row, Table, Weight};
-use crate::text::{elide, width};
+use crate::text::{elide, elide_apart, width};
+
+/// What stands for a figure that is not known.
+const DASH: &str = "–";
 
 /// How the names of rows stand before the columns.
 pub(crate) struct Names {
     /// Columns before them.
     pub(crate) indent: usize,
-    /// Columns that they take at least, and at most.
+    /// Columns that they take at least, and at most where other columns want room.
     pub(crate) width: RangeInclusive<usize>,
     /// Whether they have a head.
     pub(crate) is_headed: bool,
@@ -49,22 +53,23 @@ impl Page {
 }
 
 impl<'t> Fitted<'t> {
-    /// The columns that fit beside the names.
+    /// The columns that fit beside the names, and the names in what these leave over.
     pub(crate) fn new<R>(page: &Page, table: &'t Table<'_, R>, names: &Names) -> Self {
         let titles: Vec<String> = table.rows.iter().map(|row| page.spell(&row.title())).collect();
         let head = if names.is_headed { page.spell(&table.head) } else { String::new() };
         let widest = titles.iter().chain([&head]).map(|text| width(text)).max().unwrap_or(0);
-        let name_width = widest.clamp(*names.width.start(), *names.width.end());
-        let before = |name: &String| {
-            let name = elide(name, name_width, page.ellipsis());
-            format!("{}{name}{}", " ".repeat(names.indent), space(name_width, &name))
-        };
-        let room = page.style.width.saturating_sub(names.indent + name_width);
+        let least = widest.clamp(*names.width.start(), *names.width.end());
+        let room = page.style.width.saturating_sub(names.indent + least);
+        let columns = fitting(table, room, page);
+        let left = room.saturating_sub(columns.iter().map(Fit::room).sum());
+        let name_width = widest.clamp(least, least + left);
+        let before = |name: &String| format!("{}{name}{}", " ".repeat(names.indent), space(name_width, name));
+        let titles = elide_apart(&titles, name_width, page.ellipsis());
         Self {
             rows: &table.rows,
-            head: before(&head),
+            head: before(&elide(&head, name_width, page.ellipsis())),
             names: titles.iter().map(before).collect(),
-            columns: fitting(table.columns.iter().filter(|of| of.is_on_terminals()), room, page),
+            columns,
         }
     }
 
@@ -110,22 +115,35 @@ fn colour(weight: Weight) -> Ansi {
     }
 }
 
-/// The columns that fit into `room`.
-fn fitting<'t>(columns: impl Iterator<Item = &'t Column>, room: usize, page: &Page) -> Vec<Fit<'t>> {
-    let mut columns: Vec<Fit<'t>> = columns.map(|column| Fit::new(column, page)).collect();
-    while columns.len() > 1 && columns.iter().map(Fit::room).sum::<usize>() > room {
-        let Some(worst) = (0..columns.len()).max_by_key(|&index| columns[index].of.drop) else { break };
-        columns.remove(worst);
-    }
-    columns
+/// The columns that fit into `room`, at least one: each for which those that tell more leave room.
+fn fitting<'t, R>(table: &'t Table<'_, R>, room: usize, page: &Page) -> Vec<Fit<'t>> {
+    let columns: Vec<&Column> = table.columns.iter().filter(|of| of.is_on_terminals()).collect();
+    let heads: Vec<String> = columns.iter().map(|of| page.spell(&of.head)).collect();
+    let heads = elide_apart(&heads, NAME_WIDTH, page.ellipsis());
+    let fits = columns.into_iter().zip(heads).map(|(of, head)| Fit::new(of, head, page));
+    let mut fits: Vec<(usize, Fit<'t>)> = fits.enumerate().collect();
+    fits.sort_by_key(|(_, fit)| (fit.is_blank(&table.rows), fit.of.drop));
+    let mut left = room.max(fits.first().map_or(0, |(_, most)| most.room()));
+    fits.retain(|(_, fit)| {
+        let rest = left.checked_sub(fit.room());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
+    fits.sort_by_key(|(place, _)| *place);
+    fits.into_iter().map(|(_, fit)| fit).collect()
 }
 
 impl<'t> Fit<'t> {
-    fn new(of: &'t Column, page: &Page) -> Self {
-        let head = elide(&page.spell(&of.head), NAME_WIDTH, page.ellipsis());
+    fn new(of: &'t Column, head: String, page: &Page) -> Self {
         let texts: Vec<String> = of.texts.iter().map(|text| page.spell(text)).collect();
         let width = texts.iter().chain([&head]).map(|text| width(text)).max().unwrap_or(0);
         Self { of, head, texts, width }
+    }
+
+    /// Whether it tells nothing of any row that is shown, such as a figure that nobody has yet.
+    fn is_blank(&self, rows: &[Row]) -> bool {
+        let mut texts = rows.iter().zip(&self.of.texts).filter(|(row, _)| row.withheld.is_none());
+        texts.all(|(_, text)| ["", DASH].contains(&text.as_str()))
     }
 
     /// With the gap before it.

@@ -4,9 +4,10 @@ use assay_model::part::Part;
 use assay_model::record::Record;
 use assay_model::why::{Difference, Spending, Why};
 
+use super::prose::hanging;
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
 use crate::table::Row;
-use crate::text::{elide, width, wrap};
+use crate::text::{elide, elide_apart, width, wrap};
 use crate::why;
 use crate::{format, words};
 
@@ -16,15 +17,15 @@ const TOTAL_WIDTH: usize = 10;
 /// One cell as everybody sees it: the bars and what they stand for.
 pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
     let title = format!(" {}", page.spell(&why::title(&why.cell)));
-    page.line(&[(HEADING, &elide(&title, page.width(), page.ellipsis()))]);
+    page.line(&[(HEADING, &elide(&title, page.style.width, page.ellipsis()))]);
     let names: Vec<String> =
         why.spendings.iter().map(|of| page.spell(&Row::of(record, &of.contender, None).title())).collect();
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0).clamp(10, NAME_WIDTH);
-    let room = page.width().saturating_sub(1 + name_width + GAP.len() + TOTAL_WIDTH);
+    let room = page.style.width.saturating_sub(1 + name_width + GAP.len() + TOTAL_WIDTH);
     let dearest = why.spendings.iter().map(|of| of.cpu_ns.estimate).fold(f64::MIN_POSITIVE, f64::max);
+    let names = elide_apart(&names, name_width, page.ellipsis());
     for (spending, name) in why.spendings.iter().zip(&names) {
-        let name = elide(name, name_width, page.ellipsis());
-        let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
+        let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(name))));
         let bar = bar(spending, dearest, room);
         let total = format!("{GAP}{}", format::duration(spending.cpu_ns.estimate));
         page.line(&[(PLAIN, &name), (PLAIN, GAP), (PLAIN, &bar), (PLAIN, &total)]);
@@ -37,7 +38,7 @@ pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
 pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
     cells.iter().for_each(|why| explained_cell(page, record, why));
     if let Some(why) = cells.first() {
-        paragraph(page, &why::footing(record, why), FAINT);
+        hanging(page, FAINT, &why::footing(record, why));
         page.line(&[]);
     }
 }
@@ -47,14 +48,14 @@ fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
     bars(page, record, why);
     why::differences(why).for_each(|of| difference(page, of));
     for sentence in words::why::of_cell(why) {
-        paragraph(page, &sentence, HEADING);
+        hanging(page, HEADING, &sentence);
     }
     page.line(&[]);
     for spending in &why.spendings {
         let name = &spending.contender;
-        paragraph(page, &format!("{name}: {}", why::doing(spending)), PLAIN);
+        hanging(page, PLAIN, &format!("{name}: {}", why::doing(spending)));
         let ansi = if why::is_faithful(spending) { FAINT } else { CAUTION };
-        paragraph(page, &format!("{name}: {}", why::grounds(spending)), ansi);
+        hanging(page, ansi, &format!("{name}: {}", why::grounds(spending)));
     }
     page.line(&[]);
 }
@@ -112,14 +113,6 @@ fn letter(part: Part) -> char {
         Part::Jit => 'J',
         Part::Application => 'A',
         Part::Unassigned => '.',
-    }
-}
-
-fn paragraph(page: &mut Page, text: &str, ansi: anstyle::Style) {
-    let text = page.spell(text);
-    for (i, line) in wrap(&text, page.width().saturating_sub(3)).iter().enumerate() {
-        let line = elide(line, page.width() - 3, page.ellipsis());
-        page.line(&[(ansi, &format!("{}{line}", if i == 0 { " " } else { "   " }))]);
     }
 }
 

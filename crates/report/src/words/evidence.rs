@@ -101,8 +101,9 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),
         E::Change { change_share, p } => runs::change(check, *change_share, *p),
-        E::NoiseFloor { restart_cv, contender, is_compared, apart } => {
-            runs::noise(*restart_cv, (contender.as_deref(), *is_compared), apart.as_ref())
+        E::NoiseFloor { restart_cv, restarts_unknown, contender, is_compared, apart } => {
+            let restarts = runs::restarts(*restart_cv, *restarts_unknown);
+            runs::noise(&restarts, (contender.as_deref(), *is_compared), apart.as_ref())
         }
         E::Imported { origin } => runs::imported(origin),
         E::SingleRun => super::imported::ALONE.to_owned(),
@@ -170,6 +171,16 @@ fn many(n: u64, noun: &str) -> String {
 /// "3 of 5 windows".
 pub(super) fn part(part: Part, noun: &str) -> String {
     format!("{} of {}", part.hits, count_of(part.of as usize, noun))
+}
+
+/// "1 of 5 windows does not count", "3 of 5 windows do not count".
+fn not_counted(of: Part, noun: &str) -> String {
+    format!("{} {}", part(of, noun), do_not_count(of.hits))
+}
+
+/// The verb for so many that do not count.
+fn do_not_count(n: u64) -> &'static str {
+    if n == 1 { "does not count" } else { "do not count" }
 }
 
 /// "p50 and p99.9".

@@ -1,7 +1,7 @@
 //! What to do about what a check objects to.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, InFlight, Neighbour};
+use assay_model::evidence::{Evidence, InFlight, Neighbour, RestartsUnknown, Rounds};
 use assay_model::rule::Rule;
 use assay_model::running::Running;
 
@@ -113,10 +113,34 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
         Evidence::NoiseFloor { contender: Some(_), is_compared: false, .. } => {
             Some("measure longer: two rounds at least must count")
         }
-        Evidence::NoiseFloor { apart: None, .. } => {
-            Some("measure two rounds at least that count, and one contender twice in each (the A/A control)")
+        Evidence::NoiseFloor { apart: None, restart_cv: Some(_), .. } => {
+            Some("measure one contender twice in each round (the A/A control)")
         }
+        Evidence::NoiseFloor { apart: None, restarts_unknown, .. } => {
+            Some(of_unknown_restarts(*restarts_unknown))
+        }
+        Evidence::Rounds(Rounds { counting: Some(_), .. }) => Some(
+            "see what voids the rounds that do not count, and measure again: at least two must count, better six",
+        ),
         _ => None,
+    }
+}
+
+/// What tells how much restarts vary, where there is no A/A control either.
+fn of_unknown_restarts(why: Option<RestartsUnknown>) -> &'static str {
+    match why {
+        Some(RestartsUnknown::FewRounds) => {
+            "measure two rounds at least that count, and one contender twice in each (the A/A control)"
+        }
+        Some(RestartsUnknown::OneContender) => {
+            "measure another contender beside it, or it alone twice in each round (the A/A control)"
+        }
+        Some(RestartsUnknown::Apart) => {
+            "measure contenders in the same rounds, and one of them twice in each (the A/A control)"
+        }
+        None => {
+            "measure the same contenders in two rounds at least that count, and one of them twice in each (the A/A control)"
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use assay_model::verdict::{Call, CellVerdict, LimitedBy, Pair, Standing};
 
 use super::phrases::{all_of, count_of, plus_minus};
 use super::protocol::over;
-use crate::format;
+use crate::{format, notes};
 
 /// What has to be said before anything else.
 pub(super) fn warning(trust: &[Check]) -> Vec<String> {
@@ -121,11 +121,26 @@ struct Speaker<'r> {
 }
 
 /// Why nobody has a tier.
-fn nothing_shown(record: &Record) -> &'static str {
-    match record.rounds.len() {
-        0 | 1 => "one round shows no differences",
+fn nothing_shown(record: &Record, ranked: &[&Standing]) -> &'static str {
+    match (record.rounds.len(), most_common_rounds(ranked)) {
+        (0 | 1, _) => "one round shows no differences",
+        (_, 0) => "no two contenders count in the same round, so that none can be compared",
+        (_, 1) => "no two contenders count together in two rounds, and one is too few to show differences",
         _ => "its restarts are too few or too unlike each other to show any difference",
     }
+}
+
+/// The most rounds in which two contenders have a rate that counts.
+fn most_common_rounds(ranked: &[&Standing]) -> usize {
+    let common = |one: &Standing, other: &Standing| {
+        let rounds = one.rounds_per_second.iter().zip(&other.rounds_per_second);
+        rounds.filter(|(one, other)| one.is_some() && other.is_some()).count()
+    };
+    let pairs = ranked
+        .iter()
+        .enumerate()
+        .flat_map(|(place, one)| ranked[place + 1..].iter().map(move |other| common(one, other)));
+    pairs.max().unwrap_or(0)
 }
 
 impl Speaker<'_> {
@@ -144,14 +159,12 @@ impl Speaker<'_> {
         let name = &best.contender;
         match leaders.len() {
             0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
-            0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record)),
+            0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record, ranked)),
             1 => format!("{at}, {name} is the fastest with {rate}."),
             _ => {
                 let power = cell.detectable.map_or_else(
                     || "they are not shown to differ".to_owned(),
-                    |least| {
-                        format!("the smallest difference this run could show is {}", format::percent(least))
-                    },
+                    |least| format!("this run could show {}", notes::differences_of_a_typical_pair(least)),
                 );
                 format!("{at}, {} lead with up to {rate}; {power}.", all_of(&leaders))
             }

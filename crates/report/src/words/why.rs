@@ -52,8 +52,9 @@ pub(crate) fn of_cell(why: &Why) -> Vec<String> {
         .map(|spending| spending.contender.clone())
         .collect();
     if !alone.is_empty() {
+        let were = if alone.len() == 1 { "was" } else { "were" };
         told.push(format!(
-            "{}: profiled in too few restarts to be compared; `assay why` profiles five of each.",
+            "On {place}, {} {were} profiled in too few restarts to be compared; `assay why` profiles five of each.",
             all_of(&alone)
         ));
     }

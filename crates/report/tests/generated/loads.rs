@@ -3,7 +3,7 @@
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, InFlight, Neighbour, ServerEnded};
 use assay_model::load::{
-    Arrival, BodyChecks, Books, ErrorClass, Latency, LoadReport, SystemCalls, WindowCounts,
+    Arrival, BodyChecks, Books, ErrorClass, ErrorSample, Latency, LoadReport, SystemCalls, WindowCounts,
 };
 use assay_model::rule::Rule;
 use assay_model::running::Running;
@@ -95,6 +95,7 @@ impl Kind {
             generator: used(self.cpu[0]),
             thread_busy_shares: vec![busy, busy / 2.0],
             bodies: BodyChecks { unjudged: ok, ..BodyChecks::default() },
+            samples: (wrong > 0).then(not_found).into_iter().collect(),
             system_calls: SystemCalls { sends: 28_376, ..SystemCalls::default() },
             running: is_found.then_some(running),
             server: is_found.then(|| used(self.cpu[1])),
@@ -177,6 +178,15 @@ impl Kind {
     }
 }
 
+/// A wrong answer as the generator tells it.
+fn not_found() -> ErrorSample {
+    ErrorSample {
+        class: ErrorClass::UnexpectedStatus,
+        detail: "expected a status from 200 to 299, got status 404 with 2 bytes".to_owned(),
+        received: "HTTP/1.1 404 Not Found".to_owned(),
+    }
+}
+
 /// The first share in a text that is more than all, or that is less than nothing.
 fn impossible(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -227,7 +237,8 @@ proptest! {
         prop_assert_eq!(contradiction(&report, &text), None, "{}", text);
         let wrong = report.books.errors.contains_key(&ErrorClass::UnexpectedStatus);
         let is_ended = text.contains("ended after");
-        prop_assert_eq!(text.contains("http://localhost:8080/PATH"), wrong && !is_ended, "{}", text);
+        let path = "nothing is at this path: give another in the URL";
+        prop_assert_eq!(text.contains(path), wrong && !is_ended, "{}", text);
         // What programs read of it has the same words.
         for check in &report.checks {
             let words = evidence(check) + &remedy(check).unwrap_or_default();

@@ -31,6 +31,28 @@ fn runs_are_listed_newest_first_and_lead_to_their_reports() {
 }
 
 #[test]
+fn neither_the_limit_nor_who_was_not_run_counts_as_a_contender() {
+    let (record, verdict) = on("2026-11-01", "A");
+    let all = record.contenders.len();
+    let page = page(&[(record, verdict)]);
+    let number = page.split("<td class=\"n\">").nth(1).unwrap().split('<').next().unwrap();
+    assert_eq!(number, (all - 2).to_string());
+}
+
+#[test]
+fn tables_are_scrolled_with_the_keyboard_too_and_hidden_heads_take_no_room() {
+    let page = page(&[on("2026-11-01", "A"), on("2026-11-02", "A")]);
+    for name in ["Runs", "hello at 64"] {
+        let place =
+            format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table");
+        assert!(page.contains(&place), "{name}");
+    }
+    let narrow = page.split("@media (max-width: ").nth(1).unwrap();
+    let heads = narrow.split(".runs thead {").nth(1).unwrap().split('}').next().unwrap();
+    assert!(heads.contains(" width: 1px; height: 1px; overflow: hidden;"), "{heads}");
+}
+
+#[test]
 fn only_runs_of_one_machine_are_joined() {
     let lines = |cpus: [&str; 3]| {
         let days = ["2026-11-01", "2026-11-02", "2026-11-03"];

@@ -90,6 +90,21 @@ fn before_the_first_verdict_there_are_windows_and_before_these_what_is_done() {
 }
 
 #[test]
+fn where_there_is_little_room_columns_of_dashes_give_way_and_what_fits_comes_back() {
+    let mut board = Board::default();
+    begin(&mut board);
+    board.turn_to(&Cell::closed("hello", 64));
+    board.add_window("nginx", 81_000.0);
+    let heads = |columns| {
+        let text = lines(&board, columns, 24);
+        assert!(text.contains("81.0k"), "{text}");
+        text.lines().nth(2).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(heads(40), "req/s tier this round", "the round's only figures stay");
+    assert_eq!(heads(41), "req/s p99 tier this round", "the interval, which tells more, is too wide");
+}
+
+#[test]
 fn before_the_first_window_there_is_what_warm_ups_showed() {
     let mut board = Board::default();
     begin(&mut board);

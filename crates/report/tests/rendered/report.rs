@@ -123,6 +123,53 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
+fn prose_is_no_wider_than_people_can_follow_back_and_tables_are() {
+    let whole = terminal(200, false, false);
+    let (tables, prose) = whole.split_once(" Verdict ").unwrap();
+    let widest = |part: &str| part.lines().map(text::width).max();
+    assert!(widest(tables) > Some(150) && widest(prose) <= Some(110), "{whole}");
+}
+
+#[test]
+fn notes_below_a_table_are_broken_between_words() {
+    let (record, mut verdict) = sample();
+    verdict.cells.iter_mut().for_each(|cell| cell.margin = 0.05);
+    let told = render(&record, &verdict, &Style { width: 40, colour: false, ascii: false, full: false });
+    assert!(told.lines().all(|line| text::width(line) <= 40), "{told}");
+    assert!(told.contains("\n here differences under 5.0 % count as\n   none\n"), "{told}");
+}
+
+#[test]
+fn long_names_are_whole_where_there_is_room_and_never_alike() {
+    let (record, verdict) = with_long_names();
+    let rows = |width, name: &str| {
+        let told = render(&record, &verdict, &Style { width, colour: false, ascii: false, full: false });
+        assert!(told.lines().all(|line| text::width(line) <= width), "{told}");
+        told.lines().filter(|line| line.starts_with(" java-jar-") && line.contains(name)).count()
+    };
+    let tables = 2 * LEVELS.len();
+    for (name, end) in LONG.into_iter().zip(["s-one-jar ", "s-two-jar "]) {
+        assert_eq!(rows(220, &format!(" {name} ")), tables, "the columns leave room");
+        assert_eq!((rows(80, name), rows(80, end)), (0, tables), "they do not");
+    }
+}
+
+/// Commands that begin alike.
+const LONG: [&str; 2] = ["java-jar-home-me-servers-one-jar", "java-jar-home-me-servers-two-jar"];
+
+/// The made-up run with those in place of two contenders.
+fn with_long_names() -> (Record, Verdict) {
+    let (mut record, _) = sample();
+    for (name, long) in ["nginx", "node"].into_iter().zip(LONG) {
+        let entries = record.contenders.iter_mut().map(|entry| &mut entry.identity.name);
+        let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs).map(|run| &mut run.contender);
+        entries.chain(runs).filter(|own| *own == name).for_each(|own| long.clone_into(own));
+    }
+    let verdict = support::judge::verdict(&record);
+    (record, verdict)
+}
+
+#[test]
 fn every_table_keeps_contender_and_speed_at_any_width() {
     for columns in [40, 80, 200] {
         let text = terminal(columns, false, false);
@@ -344,6 +391,7 @@ fn without_a_script_the_page_shows_its_verdict_and_its_first_table() {
         assert!(still.contains(&format!("<th scope=\"row\">{}</th>", standing.contender)), "{still}");
     }
     assert!(still.contains("<noscript>") && !still.contains("<script"), "{still}");
+    assert!(still.contains("<div class=\"scroll\" tabindex=\"0\""), "{still}");
 }
 
 #[test]

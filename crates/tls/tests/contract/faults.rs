@@ -12,7 +12,7 @@ use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, clock};
 use assay_model::tls::TlsFault;
 use assay_model::units::Nanos;
 use assay_tls::{Client, ClientTerms, Identity, Made, Server, Terms, Tls, Trust};
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -33,8 +33,15 @@ impl Files {
 
     /// A certificate for localhost, which is its own authority, valid between two years.
     fn between(from: i32, to: i32) -> Self {
+        Self::signing_itself(|params| {
+            (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+        })
+    }
+
+    /// A certificate for localhost, which is its own authority, with changes.
+    fn signing_itself(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+        change(&mut params);
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap().pem();
         Self::of(Made { authority: certificate.clone(), certificate, key: key.serialize_pem() })
@@ -166,6 +173,20 @@ fn a_certificate_outside_of_its_time_is_refused() {
         let address = listening_with(files.server(|_| {}), read_on);
         assert_eq!(fault_of(&files.client(), address), wanted);
     }
+}
+
+#[test]
+fn a_certificate_that_is_none_of_a_server_is_refused_with_the_reason() {
+    let authority = Files::signing_itself(|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
+    let others = Files::signing_itself(|params| {
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
+    });
+    for (files, wanted) in [(authority, TlsFault::AuthorityCertificate), (others, TlsFault::OtherPurpose)] {
+        let address = listening_with(files.server(|_| {}), read_on);
+        assert_eq!(fault_of(&files.client(), address), wanted);
+    }
+    let told = TlsFault::AuthorityCertificate.to_string();
+    assert!(told.contains("-addext basicConstraints=critical,CA:FALSE"), "{told}");
 }
 
 #[test]

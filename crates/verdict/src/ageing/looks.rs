@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Measurement};
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
 use assay_stats::ageing::Look;
 
 use crate::closed;
@@ -137,7 +137,7 @@ fn parts(window: &Measurement) -> Vec<(f64, f64)> {
     let each = (part_s / interval_s).ceil() as usize;
     let begin_s = (window.loaded_ns + load.warmup_ns).as_secs_f64();
     let middle_s = |part: usize| begin_s + (part as f64 + 0.5) * each as f64 * interval_s;
-    let rate = |part: &[u64]| part.iter().sum::<u64>() as f64 / (each as f64 * interval_s);
+    let rate = |part: &[u64]| total(part.iter().copied()) as f64 / (each as f64 * interval_s);
     let parts = series.whole().chunks_exact(each.max(1)).enumerate();
     let told = parts.map(|(number, part)| (middle_s(number), rate(part)));
     told.filter(|(_, rate)| *rate > 0.0).map(|(age, rate)| (age, rate.ln())).collect()

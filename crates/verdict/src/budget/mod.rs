@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use assay_model::part::Part;
 use assay_model::profile::{Awaited, Frame, FrameKind, Owner, Sampled, Stack};
+use assay_model::units::total;
 
 use rules::{Patterns, RULES, Rules, plain};
 
@@ -42,7 +43,8 @@ pub fn samples_by_part(sampled: &Sampled) -> BTreeMap<Part, u64> {
     let mut samples = BTreeMap::new();
     for (stack, part) in sampled.stacks.iter().zip(parts_of_stacks(sampled)) {
         if stack.owner == Owner::Server {
-            *samples.entry(part).or_default() += stack.samples;
+            let so_far = samples.entry(part).or_default();
+            *so_far = total([*so_far, stack.samples]);
         }
     }
     samples

@@ -219,7 +219,7 @@ fn memory(record: &Record) -> Option<&'static str> {
 
 /// Memory varies by a little from boot to boot.
 fn gigabytes(bytes: Option<u64>) -> Option<u64> {
-    bytes.map(|bytes| (bytes + 500_000_000) / 1_000_000_000)
+    bytes.map(|bytes| bytes.saturating_add(500_000_000) / 1_000_000_000)
 }
 
 fn collect<const N: usize>(differences: [Option<Difference>; N]) -> Vec<Difference> {

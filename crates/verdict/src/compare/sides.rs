@@ -27,6 +27,12 @@ pub enum CompareError {
         /// Those it has.
         known: String,
     },
+    /// A run in which nobody was measured.
+    #[error("{run} measured nobody, so there is nothing to compare; `assay show {run}` says why")]
+    NobodyMeasured {
+        /// The run.
+        run: String,
+    },
     /// Nobody to compare with.
     #[error(
         "{base} measured {of_base}, {new} measured {of_new}: say who is compared with whom, as \
@@ -100,6 +106,9 @@ pub(super) fn matched(base: &Side, new: &Side) -> Result<Vec<(String, String)>, 
 /// The contender that was named, or all that were measured.
 fn candidates(side: &Side) -> Result<Vec<String>, CompareError> {
     let known: Vec<String> = measured(&side.record).iter().map(|entry| entry.identity.name.clone()).collect();
+    if known.is_empty() {
+        return Err(CompareError::NobodyMeasured { run: side.record.id.clone() });
+    }
     match &side.contender {
         None => Ok(known),
         Some(name) if known.contains(name) => Ok(vec![name.clone()]),

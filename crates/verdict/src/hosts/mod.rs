@@ -15,7 +15,7 @@ use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::{GeneratorShare, LoadReport};
 use assay_model::record::{Measurement, NotRun, Record};
 use assay_model::rule::Rule;
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
 use assay_stats::Histogram;
 
 pub(crate) use beside::check;
@@ -159,7 +159,7 @@ fn lost(record: &Record, host: &str, parts: &[Part<'_>]) -> Vec<String> {
 /// Its right answers, and those of all in the same windows.
 fn own_and_all(parts: &[Part<'_>]) -> (u64, u64) {
     let told = parts.iter().filter_map(|part| Some((part.own()?.window.ok, part.window.load.window.ok)));
-    told.fold((0, 0), |(mine, all), (own, sum)| (mine + own, all + sum))
+    told.fold((0, 0), |(mine, all), (own, sum)| (total([mine, own]), total([all, sum])))
 }
 
 fn objects(own: &LoadReport, rule: Rule) -> bool {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::cause::{Cause, HeldUp};
 use assay_model::part::Part;
 use assay_model::profile::{Awaited, Lock, Owner, Parked, Profile, Sampled, SystemCall, Traced, Waiter};
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
 
 use super::counted;
 use super::events::{RECEIVING, SENDING};
@@ -123,7 +123,7 @@ fn delayed_acknowledgement(sampled: &Sampled, traced: &Traced) -> Option<(Cause,
 fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
     let count = |name: &str| sampled.tcp.get(name).copied().unwrap_or(0);
     let (overflows, connections) = (count("ListenOverflows"), count("PassiveOpens"));
-    let share = per(overflows, overflows + connections);
+    let share = per(overflows, total([overflows, connections]));
     let is_full = overflows >= LEAST_OVERFLOWS && share >= LEAST_OVERFLOW_SHARE;
     is_full.then_some((Cause::AcceptQueue { overflows, connections }, share))
 }
@@ -240,9 +240,9 @@ fn parking(traced: &Traced) -> Vec<Contended<'_>> {
             idle_ns: 0.0,
             slice: Slice::of(traced),
         });
-        lock.waits = Some(lock.waits.unwrap_or(0) + waits);
+        lock.waits = Some(lock.waits.unwrap_or(0).saturating_add(*waits));
         lock.threads.add(thread_ids, *threads);
-        lock.time_ns += time_ns.0;
+        lock.time_ns = lock.time_ns.saturating_add(time_ns.0);
     }
     locks.into_values().collect()
 }
@@ -305,7 +305,7 @@ fn busiest(sampled: &Sampled) -> String {
     let mut samples = vec![0; sampled.threads.len()];
     for stack in sampled.stacks.iter().filter(|stack| stack.owner == Owner::Server) {
         if let Some(of) = samples.get_mut(stack.thread as usize) {
-            *of += stack.samples;
+            *of = total([*of, stack.samples]);
         }
     }
     let most = samples.iter().zip(&sampled.threads).max_by_key(|(samples, _)| **samples);
@@ -325,7 +325,7 @@ fn small_buffers(sampled: &Sampled, traced: &Traced, sends: bool) -> Option<(Cau
     let (names, others) = if sends { (&SENDING[..], &RECEIVING[..]) } else { (&RECEIVING[..], &SENDING[..]) };
     let (count, bytes) = moved(traced, names);
     let (calls, bytes) = (per(count, traced.answers), per(bytes, count));
-    let is_one_way = 2 * moved(traced, others).0 <= count;
+    let is_one_way = moved(traced, others).0 <= count / 2;
     let is_small = calls >= LEAST_CALLS && bytes <= SMALL_BYTES && is_one_way;
     // One call would do for all of them.
     let share = share_of(sampled, &OF_PIECES)? * (1.0 - 1.0 / calls.max(1.0));
@@ -335,9 +335,9 @@ fn small_buffers(sampled: &Sampled, traced: &Traced, sends: bool) -> Option<(Cau
 /// Its own threads are too many, and not those of other programs on the same CPUs.
 fn run_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
     let threads = sampled.usage.threads.max(sampled.most_threads);
-    let is_own = threads > sampled.cpus && 2 * sampled.others <= sampled.samples_of(Owner::Server);
+    let is_own = threads > sampled.cpus && sampled.others <= sampled.samples_of(Owner::Server) / 2;
     let (delay, cpu) = (sampled.usage.run_delay_ns?.0, sampled.usage.cpu_ns().0);
-    let share = per(delay, delay + cpu);
+    let share = per(delay, total([delay, cpu]));
     let cause = Cause::RunQueue {
         delay_ns: per(delay, sampled.answers),
         cpu_ns: per(cpu, sampled.answers),
@@ -354,14 +354,14 @@ fn named<'t>(traced: &'t Traced, names: &'t [&str]) -> impl Iterator<Item = &'t 
 /// Calls of these names that moved bytes, and how many bytes.
 fn moved(traced: &Traced, names: &[&str]) -> (u64, u64) {
     let moved = named(traced, names).map(|call| (call.count.saturating_sub(call.failed), call.returned));
-    moved.fold((0, 0), |(calls, bytes), (more, of)| (calls + more, bytes + of))
+    moved.fold((0, 0), |(calls, bytes), (more, of)| (total([calls, more]), total([bytes, of])))
 }
 
 /// Share of the server's samples in these parts; `None` without samples.
 fn share_of(sampled: &Sampled, parts: &[Part]) -> Option<f64> {
     let samples = samples_by_part(sampled);
-    let all: u64 = samples.values().sum();
-    let those: u64 = parts.iter().filter_map(|part| samples.get(part)).sum();
+    let all = total(samples.values().copied());
+    let those = total(parts.iter().filter_map(|part| samples.get(part).copied()));
     (all > 0).then(|| per(those, all))
 }
 

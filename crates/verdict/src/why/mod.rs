@@ -19,6 +19,7 @@ use assay_model::network::Stack;
 use assay_model::part::Part;
 use assay_model::profile::{Owner, Profile, Sampled, SystemCall, Traced};
 use assay_model::record::Run;
+use assay_model::units::total;
 use assay_model::usage::Usage;
 use assay_model::why::{Difference, Event, Spending, Why};
 
@@ -190,7 +191,7 @@ fn refused(profile: &Profile) -> Vec<String> {
 /// Share of all samples of the server's CPUs in which other programs ran.
 fn others_share(sampled: &Sampled) -> f64 {
     let of = |owner| sampled.samples_of(owner);
-    let all = of(Owner::Server) + of(Owner::Kernel) + sampled.idle + sampled.others;
+    let all = total([of(Owner::Server), of(Owner::Kernel), sampled.idle, sampled.others]);
     sampled.others as f64 / all.max(1) as f64
 }
 

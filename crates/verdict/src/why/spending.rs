@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::part::Part;
+use assay_model::units::total;
 use assay_model::verdict::Interval;
 use assay_model::why::{CountSpending, Event, PartSpending, Spending, Waiting};
 use assay_stats::simultaneous::each_of;
@@ -71,7 +72,7 @@ pub(super) fn spending(contender: &str, restarts: &[&Spent], unwatched_ns: Optio
     Some(Spending {
         contender: contender.to_owned(),
         restarts: u32::try_from(restarts.len()).unwrap_or(u32::MAX),
-        samples: restarts.iter().map(|spent| spent.samples).sum(),
+        samples: total(restarts.iter().map(|spent| spent.samples)),
         cpu_ns: mean(restarts.iter().map(|spent| spent.cpu_ns), CONFIDENCE),
         unwatched_cpu_ns: unwatched_ns,
         watching: None,

@@ -20,8 +20,8 @@ pub(super) fn by_file(sampled: &Sampled) -> ByFile {
         let is_code = |kind| matches!(kind, FrameKind::Native | FrameKind::Jit);
         let Some(frame) = sampled.innermost(stack).filter(|frame| is_code(frame.kind)) else { continue };
         let [all, unnamed] = counted.entry(frame.module.clone()).or_default();
-        *all += stack.samples;
-        *unnamed += if frame.symbol.is_none() { stack.samples } else { 0 };
+        *all = all.saturating_add(stack.samples);
+        *unnamed = unnamed.saturating_add(if frame.symbol.is_none() { stack.samples } else { 0 });
     }
     counted
 }

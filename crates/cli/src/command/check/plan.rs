@@ -75,6 +75,9 @@ fn is_http2(subject: &Subject, arguments: &CheckArguments) -> Result<bool, Failu
         (Some(HttpName::One), Some(Scheme::H2c)) => {
             Err(Failure::usage("h2c:// is HTTP/2: leave --http 1.1 out, or write http://"))
         }
+        (_, Some(Scheme::Grpc | Scheme::Grpcs)) => Err(Failure::usage(
+            "the rules that are checked are those of HTTP, not of gRPC: measure it with `assay run http://… -w grpc`",
+        )),
         (Some(HttpName::Two), Some(Scheme::Ws | Scheme::Wss)) => {
             Err(Failure::usage("a WebSocket is opened by HTTP/1.1: leave --http 2 out"))
         }

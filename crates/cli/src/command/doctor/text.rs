@@ -109,9 +109,7 @@ impl Page {
     /// A text that is broken within columns of its own, from `indent` on; `lead` stands before its first line.
     fn block(&mut self, lead: &str, indent: usize, ansi: Ansi, text: &str) {
         let columns = self.style.width.min(LONGEST_LINE).saturating_sub(indent).max(20);
-        // A number stays with its sign.
-        let together = foreign::line(text).replace(" %", "\u{a0}%");
-        for (i, line) in wrap(&together, columns).iter().enumerate() {
+        for (i, line) in wrap(&foreign::line(text), columns).iter().enumerate() {
             let line = self.paint(ansi, line);
             let before = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
             self.out += &format!("{before}{line}\n");

@@ -15,7 +15,7 @@ use assay_model::workload::RequestKind;
 use super::plan;
 use crate::args::LoadArguments;
 
-/// How often it is looked whether the answers are there, or nobody waits for them any more.
+/// Time between two looks whether the answers are there, or nobody waits for them any more.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Knows what was learnt.

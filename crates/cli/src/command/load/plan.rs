@@ -19,7 +19,7 @@ use assay_wire::End;
 
 use super::server::Server;
 use crate::args::{EngineName, HttpName, LoadArguments, Places, value};
-use crate::command::{list, run};
+use crate::command::{list, run, sweep};
 use crate::failure::Failure;
 use crate::output;
 use crate::secrets::learn_those_of;
@@ -47,7 +47,12 @@ pub(super) fn build(
     let workload = workload_of(arguments, &url)?;
     learn_those_of([&workload]);
     let cpus = cpus(arguments, server)?;
-    with_engine(arguments, with_workload(arguments, target, workload, cpus, None)?)
+    let plan = with_engine(arguments, with_workload(arguments, target, workload, cpus, None)?)?;
+    // Whoever hands a workload over made the ring's folder, and removes it.
+    if !is_handed_over(arguments) {
+        sweep::behind_stack(&plan.stack)?;
+    }
+    Ok(plan)
 }
 
 /// The part that a generator has in a load which somebody else leads, who has asked all that was to be asked.

@@ -129,7 +129,7 @@ mod tests {
         };
         assert_eq!(names(&one, &[]), Ok("b".to_owned()));
         assert_eq!(names(&one, &["a"]), Ok("a".to_owned()));
-        assert!(names(&one, &["c"]).is_err_and(|problem| problem.ends_with("known are a, b")));
+        assert!(names(&one, &["c"]).is_err_and(|problem| problem.ends_with("known are `a`, `b`")));
         assert_eq!(names(&two, &[]), Ok("a b".to_owned()), "they take turns");
         assert_eq!(names(&two, &["b", "a"]), Ok("b a".to_owned()));
         assert!(names(&two, &["b", "b"]).is_err_and(|problem| problem.starts_with("b is named twice")));

@@ -100,6 +100,7 @@ impl Input {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 Err(AskError::Timeout(self.timeout))
             }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(AskError::Interrupted),
             Err(error) => Err(error.into()),
         }
     }

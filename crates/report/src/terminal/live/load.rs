@@ -143,7 +143,7 @@ impl LoadBoard {
         let kind = if last.is_response { "response times" } else { "service times" };
         let steps = steps(&last.times);
         let (all, most) = (last.times.count(), steps.iter().map(|(_, count)| *count).max().unwrap_or(1));
-        let room = page.width().saturating_sub(BESIDE).min(BAR);
+        let room = page.style.width.saturating_sub(BESIDE).min(BAR);
         let full = if page.is_ascii() { "#" } else { "█" };
         row(page, kind, "of the last second, from each time to the next");
         for (low, count) in &steps {

@@ -4,7 +4,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Part;
 use assay_model::units::Nanos;
 
-use super::{machine, many, part, percentiles};
+use super::{do_not_count, machine, many, part, percentiles};
 use crate::format;
 
 pub(super) fn busiest_thread(busy_share: f64) -> String {
@@ -26,7 +26,7 @@ pub(super) fn thread_waited(share: f64) -> String {
 
 /// Of all its threads together.
 pub(super) fn waited_at_most(share: f64) -> String {
-    format!("the generator waited for its CPU up to {} of a window", format::percent(share))
+    format!("the generator waited for its CPU up to {} of a window", format::percent_at_most(share))
 }
 
 pub(super) fn waited_in(
@@ -42,7 +42,7 @@ pub(super) fn waited_in(
     }
     let lost = match turns {
         None if void == 0 => String::new(),
-        None => format!(", {void} of which do not count"),
+        None => format!(", {void} of which {}", do_not_count(void)),
         Some(_) => {
             let lost = machine::lost(Part { hits: void, of: noticeable.of }, turns);
             lost.map_or_else(String::new, |lost| format!("; {lost}"))

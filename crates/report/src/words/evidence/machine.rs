@@ -5,7 +5,7 @@ use assay_model::evidence::{HeldBack, Part};
 use assay_model::rule::Rule;
 use assay_model::speed::GaugeSeen;
 
-use super::{many, part};
+use super::{many, not_counted, part};
 use crate::format;
 
 pub(super) fn taken(check: &Check, share: f64, void: Part, turns: Option<Part>) -> String {
@@ -20,19 +20,19 @@ pub(super) fn taken_by(check: &Check, share: f64) -> String {
         _ => ("other programs used", "of the server's CPUs"),
     };
     let most = if check.outcome == CheckOutcome::Pass { "at most" } else { "up to" };
-    format!("{who} {most} {} {what}", format::percent(share))
+    format!("{who} {most} {} {what}", format::percent_at_most(share))
 }
 
 /// What does not count of windows and of the turns that they are made of.
 pub(super) fn lost(void: Part, turns: Option<Part>) -> Option<String> {
     let windows = part(void, "window");
-    let void_turns = turns.filter(|turns| turns.hits > 0).map(|turns| part(turns, "turn"));
+    let void_turns = turns.filter(|turns| turns.hits > 0).map(|turns| not_counted(turns, "turn"));
     match (void_turns, void.hits > 0) {
         (None, false) => None,
         (None, true) if turns.is_some() => Some(format!("the percentiles of {windows} do not count")),
-        (None, true) => Some(format!("{windows} do not count")),
-        (Some(turns), false) => Some(format!("{turns} do not count")),
-        (Some(turns), true) => Some(format!("{turns} do not count, nor do the percentiles of {windows}")),
+        (None, true) => Some(not_counted(void, "window")),
+        (Some(turns), false) => Some(turns),
+        (Some(turns), true) => Some(format!("{turns}, nor do the percentiles of {windows}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was found out about a run as a whole, and about two of them.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Difference, Foreign, Part, Partial, Rounds};
+use assay_model::evidence::{Difference, Foreign, Part, Partial, RestartsUnknown, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
@@ -13,6 +13,9 @@ use super::{many, part};
 use crate::format;
 use crate::state::state_in_words;
 
+/// The variation of restarts from which on a figure says more than that there is some.
+const LEAST_VARIATION: f64 = 0.0001;
+
 pub(super) fn build(version: &str, profile: &str) -> String {
     match profile {
         "release" => format!("assay {version} built for release"),
@@ -20,17 +23,26 @@ pub(super) fn build(version: &str, profile: &str) -> String {
     }
 }
 
-pub(super) fn rounds(check: &Check, Rounds { complete, replicated }: &Rounds) -> String {
+pub(super) fn rounds(check: &Check, Rounds { complete, counting, replicated }: &Rounds) -> String {
     match check.outcome {
         CheckOutcome::Pass => {
+            let those = counting.map_or_else(String::new, |those| format!(", of which {those} count"));
             let several = match replicated.as_slice() {
                 [] => String::new(),
                 names => format!(", and several at once of {}, whose restarts varied much", all_of(names)),
             };
-            format!("{complete} complete rounds, each with fresh processes of all that assay starts{several}")
+            format!(
+                "{complete} complete rounds{those}, each with fresh processes of all that assay starts{several}"
+            )
         }
         _ => {
-            format!("{} complete: nothing can be said of differences", count_of(*complete as usize, "round"))
+            let those = match counting {
+                None => String::new(),
+                Some(0) => ", but none counts".to_owned(),
+                Some(those) => format!(", but only {those} counts"),
+            };
+            let rounds = count_of(*complete as usize, "round");
+            format!("{rounds} complete{those}: nothing can be said of differences")
         }
     }
 }
@@ -71,27 +83,40 @@ pub(super) fn change(check: &Check, change_share: f64, p: f64) -> String {
 
 /// By how much restarts vary; where windows explain all of it, 0 would read as if every start were alike.
 pub(crate) fn restarts_vary(cv: f64) -> String {
-    if cv > 0.0 {
-        format!("restarts vary by {}", format::percent(cv))
-    } else {
-        "restarts vary by no more than their windows explain".to_owned()
+    match cv {
+        0.0 => "restarts vary by no more than their windows explain".to_owned(),
+        small if small < LEAST_VARIATION => "restarts vary by less than 0.01 %".to_owned(),
+        cv => format!("restarts vary by {}", format::percent(cv)),
     }
+}
+
+/// By how much restarts vary, or why that is not known.
+pub(super) fn restarts(cv: Option<f64>, unknown: Option<RestartsUnknown>) -> String {
+    match (cv, unknown) {
+        (Some(cv), _) => return restarts_vary(cv),
+        (None, Some(RestartsUnknown::FewRounds)) => "too few rounds count to tell how much restarts vary",
+        (None, Some(RestartsUnknown::OneContender)) => {
+            "only one contender counts, and how much restarts vary shows between two"
+        }
+        (None, Some(RestartsUnknown::Apart) | None) => {
+            "no two contenders count together in two rounds, which would tell how much restarts vary"
+        }
+    }
+    .to_owned()
 }
 
 /// How noisy a run was, going by its restarts and by its A/A control, which may have too few rounds to be compared with its original.
 pub(super) fn noise(
-    restart_cv: Option<f64>,
+    restarts: &str,
     (contender, is_compared): (Option<&str>, bool),
     apart: Option<&SelfRatio>,
 ) -> String {
-    let noise = restart_cv
-        .map_or_else(|| "too few rounds count to tell how much restarts vary".to_owned(), restarts_vary);
     match (contender, apart) {
-        (None, _) => format!("{noise}; no contender took part twice as an A/A control"),
+        (None, _) => format!("{restarts}; no contender took part twice as an A/A control"),
         (Some(name), None) if !is_compared => {
-            format!("{noise}, nor to compare {name} with its A/A control")
+            format!("{restarts}; {name} and its A/A control count together in too few rounds to be compared")
         }
-        (Some(name), None) => format!("{noise}; A/A control: {name} is not shown to differ from itself"),
+        (Some(name), None) => format!("{restarts}; A/A control: {name} is not shown to differ from itself"),
         (Some(name), Some(SelfRatio { cell, ratio })) => format!(
             "{name} differs from itself on {cell}: restarted it was {} times as fast, between {} and {}",
             format::close_ratio(ratio.estimate),

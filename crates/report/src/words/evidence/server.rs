@@ -92,10 +92,12 @@ pub(super) fn running(name: &str, running: &Running, shared_cpus: &str) -> Strin
     match running {
         Running::Found { program, pids, processes, cpus } => {
             let pid = pids.first().copied().unwrap_or_default();
-            let who = format!("{name} is {program} (process {pid}, {processes} in all)");
+            let where_it_runs = format!(
+                "{name} is {program} (process {pid}, {processes} in all), which may run on CPUs {cpus}"
+            );
             match shared_cpus {
-                "" => format!("{who}, which may run on CPUs {cpus}"),
-                shared => format!("{who} may run on CPUs {cpus}, the generator's {shared} among them"),
+                "" => where_it_runs,
+                shared => format!("{where_it_runs}, the generator's {shared} among them"),
             }
         }
         Running::Unseen { why } => format!("where {name} ran, and what it used, is not known: {why}"),

@@ -1,10 +1,12 @@
 use assay_model::check::CheckOutcome;
 use assay_model::evidence::{
-    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Partial, Rounds, ServerEnded, Withheld,
+    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Partial, RestartsUnknown, Rounds,
+    ServerEnded, Withheld,
 };
 use assay_model::experiment::Cell;
 use assay_model::record::State;
 use assay_model::rule::Rule;
+use assay_model::running::Running;
 use assay_model::tls::Agreed;
 use assay_model::units::Nanos;
 use assay_model::verdict::{Ages, Interval, LimitedBy, SelfRatio};
@@ -195,6 +197,7 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     let apart = Some(SelfRatio { cell: Cell::closed("hello", 64), ratio });
     let noise = Evidence::NoiseFloor {
         restart_cv: Some(0.012),
+        restarts_unknown: None,
         contender: Some("a".into()),
         is_compared: true,
         apart,
@@ -205,13 +208,15 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
         "{sentence}"
     );
     let replicated = vec!["node".to_owned(), "fastify".to_owned()];
+    let rounds = Rounds { complete: 4, counting: None, replicated };
     assert_eq!(
-        told(Rule::Rounds, CheckOutcome::Pass, Evidence::Rounds(Rounds { complete: 4, replicated })),
+        told(Rule::Rounds, CheckOutcome::Pass, Evidence::Rounds(rounds)),
         "4 complete rounds, each with fresh processes of all that assay starts, and several at once of node and fastify, \
          whose restarts varied much"
     );
     let of = |restart_cv, is_compared| Evidence::NoiseFloor {
         restart_cv,
+        restarts_unknown: None,
         contender: Some("a".into()),
         is_compared,
         apart: None,
@@ -223,13 +228,74 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     );
     assert_eq!(
         told(Rule::NoiseFloor, CheckOutcome::Warn, of(None, false)),
-        "too few rounds count to tell how much restarts vary, nor to compare a with its A/A control"
+        "no two contenders count together in two rounds, which would tell how much restarts vary; a and its A/A control count \
+         together in too few rounds to be compared"
     );
     let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
     assert_eq!(
         told(Rule::Throttled, CheckOutcome::Warn, Evidence::Quota { cpus: 1.5, held }),
         "a quota of 1.5 CPUs held the server back in 1 of 2 windows, for 25 % of one of them in sum over the CPUs"
     );
+}
+
+#[test]
+fn rounds_that_do_not_count_are_told_beside_those_that_do() {
+    let of = |outcome, complete, counting| {
+        let rounds = Rounds { complete, counting, replicated: Vec::new() };
+        let check = Check::objection(Rule::Rounds, outcome, Evidence::Rounds(rounds));
+        (evidence(&check), remedy(&check).unwrap_or_default())
+    };
+    let (pass, warn) = (CheckOutcome::Pass, CheckOutcome::Warn);
+    assert_eq!(
+        of(pass, 6, Some(4)).0,
+        "6 complete rounds, of which 4 count, each with fresh processes of all that assay starts"
+    );
+    let few =
+        ("1 round complete: nothing can be said of differences", "measure at least two rounds, better six");
+    assert_eq!(of(warn, 1, None), (few.0.to_owned(), few.1.to_owned()));
+    let (told, remedy) = of(warn, 3, Some(1));
+    assert_eq!(told, "3 rounds complete, but only 1 counts: nothing can be said of differences");
+    assert!(remedy.starts_with("see what voids the rounds that do not count"), "{remedy}");
+    assert_eq!(
+        of(warn, 3, Some(0)).0,
+        "3 rounds complete, but none counts: nothing can be said of differences"
+    );
+}
+
+/// What is missing is asked for, and nothing that is there.
+#[test]
+fn without_a_control_the_remedy_asks_for_what_is_missing() {
+    let of = |restart_cv, restarts_unknown| {
+        let (contender, is_compared, apart) = (None, false, None);
+        let noise = Evidence::NoiseFloor { restart_cv, restarts_unknown, contender, is_compared, apart };
+        let check = Check::objection(Rule::NoiseFloor, CheckOutcome::Warn, noise);
+        (evidence(&check), remedy(&check).unwrap_or_default())
+    };
+    let (told, remedy) = of(Some(0.072), None);
+    assert_eq!(told, "restarts vary by 7.2 %; no contender took part twice as an A/A control");
+    assert_eq!(remedy, "measure one contender twice in each round (the A/A control)");
+    for (why, sentence, remedy) in [
+        (None, "no two contenders count together in two rounds", "measure the same contenders in two rounds"),
+        (
+            Some(RestartsUnknown::FewRounds),
+            "too few rounds count to tell how much",
+            "measure two rounds at least that count",
+        ),
+        (
+            Some(RestartsUnknown::OneContender),
+            "only one contender counts, and how much",
+            "measure another contender beside it",
+        ),
+        (
+            Some(RestartsUnknown::Apart),
+            "no two contenders count together in two rounds",
+            "measure contenders in the same rounds",
+        ),
+    ] {
+        let (told, helps) = of(None, why);
+        assert!(told.starts_with(sentence) && helps.starts_with(remedy), "{told}: {helps}");
+    }
+    assert!(of(Some(0.000_003), None).0.starts_with("restarts vary by less than 0.01 %"));
 }
 
 #[test]
@@ -262,6 +328,22 @@ fn what_was_agreed_on_otherwise_is_told_beside_what_was_asked_for() {
 }
 
 #[test]
+fn where_a_running_server_may_run_is_told_with_the_cpus_that_it_shares() {
+    let found = |shared: &str| {
+        let running = Running::Found {
+            program: "node".to_owned(),
+            pids: vec![12],
+            processes: 3,
+            cpus: "0-1".to_owned(),
+        };
+        let (contender, shared_cpus) = ("app".to_owned(), shared.to_owned());
+        told(Rule::RunningServer, CheckOutcome::Warn, Evidence::Running { contender, running, shared_cpus })
+    };
+    let alone = "app is node (process 12, 3 in all), which may run on CPUs 0-1";
+    assert_eq!((found(""), found("1")), (alone.to_owned(), format!("{alone}, the generator's 1 among them")));
+}
+
+#[test]
 fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
     let taken = |rule, windows, turns: Option<u64>| {
         let (void, turns) = (Part { hits: windows, of: 20 }, turns.map(|hits| Part { hits, of: 160 }));
@@ -269,8 +351,9 @@ fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
     };
     let used = "other programs used up to 12 % of the server's CPUs";
     assert_eq!(taken(Rule::OtherPrograms, 0, None), used);
-    assert_eq!(taken(Rule::OtherPrograms, 1, None), format!("{used}; 1 of 20 windows do not count"));
+    assert_eq!(taken(Rule::OtherPrograms, 1, None), format!("{used}; 1 of 20 windows does not count"));
     assert_eq!(taken(Rule::OtherPrograms, 0, Some(7)), format!("{used}; 7 of 160 turns do not count"));
+    assert_eq!(taken(Rule::OtherPrograms, 0, Some(1)), format!("{used}; 1 of 160 turns does not count"));
     let times_alone = format!("{used}; the percentiles of 1 of 20 windows do not count");
     assert_eq!(taken(Rule::OtherPrograms, 1, Some(0)), times_alone);
     assert_eq!(

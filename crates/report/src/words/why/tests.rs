@@ -136,6 +136,31 @@ fn one_server_alone_is_told_by_its_greatest_parts() {
     );
 }
 
+/// Elsewhere it may have been compared.
+#[test]
+fn whoever_is_not_compared_is_named_with_the_place() {
+    let told = |names: &[&str]| {
+        let named = |name: &&str| Spending {
+            contender: (*name).to_owned(),
+            ..crate::why::tests::spending(&[(Part::Send, 6_000.0)])
+        };
+        let why = Why {
+            cell: Cell::closed("hello", 64),
+            spendings: names.iter().map(named).collect(),
+            differences: Vec::new(),
+            stacks: Vec::new(),
+            rules_version: 1,
+        };
+        of_cell(&why).pop().unwrap_or_default()
+    };
+    assert_eq!(
+        told(&["nginx", "node"]),
+        "On hello at 64 connections, node was profiled in too few restarts to be compared; `assay why` profiles five of each."
+    );
+    let several = told(&["nginx", "node", "deno"]);
+    assert!(several.starts_with("On hello at 64 connections, node and deno were profiled"), "{several}");
+}
+
 #[test]
 fn what_holds_a_server_up_is_said_with_its_figures_and_a_remedy() {
     let lock = Cause::Lock {
