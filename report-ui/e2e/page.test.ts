@@ -261,6 +261,8 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await why.getByRole("button", { name: "all", exact: true }).click();
       for (const summary of await why.locator(".twin summary").all()) await summary.click();
       expect(await why.getByRole("region", { name: "Functions of node" }).innerText()).toContain("writeHead");
+      await tab.emulateMedia({ media: "print" });
+      expect(await why.locator(".flames, .steps").evaluateAll((all) => all.map((one) => one.checkVisibility()))).toEqual([false, false]);
     }, "", "why.html"));
 
   test("with one network says nothing of it, and nothing of profiles without any", () =>
@@ -286,6 +288,22 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       }
     }, "", name),
   );
+
+  test("leaves room for figures beside a long name at 360 px", () =>
+    visit({ viewport: { width: 360, height: 800 } }, async (tab) => {
+      const names = tab.locator("#standings tbody th");
+      await names.locator(".open").first().evaluate((name) => (name.textContent = "a-command-that-somebody-wrote-out-in-full-at-last"));
+      const [column, box] = await tab.locator("#standings .scroll").evaluate((box) => [box.querySelector("tbody th")?.clientWidth ?? 0, box.clientWidth]);
+      expect(column).toBeLessThan(0.6 * (box ?? 0));
+    }));
+
+  test("draws larger where the reader wants larger letters", () =>
+    visit({ viewport: { width: 1280, height: 800 } }, async (tab) => {
+      const heightOf = (): Promise<number> => tab.locator("#standings svg text").first().evaluate((text) => text.getBoundingClientRect().height);
+      const usual = await heightOf();
+      await tab.addStyleTag({ content: "html { font-size: 200% }" });
+      await expect.poll(heightOf).toBeGreaterThan(1.8 * usual);
+    }));
 
   test("shows every column of the standings beside the contents at 1280 px", () =>
     visit({ viewport: { width: 1280, height: 800 } }, async (tab) => {
@@ -329,6 +347,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(await tab.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe("rgb(253, 253, 251)");
       expect(await tab.locator("aside").isVisible()).toBe(false);
       expect(await tab.locator(".check.pass p").first().isVisible()).toBe(true);
+      expect(await tab.locator("#standings tbody th").first().evaluate((name) => getComputedStyle(name).position)).toBe("static");
       expect((await tab.pdf({ format: "A4" })).length).toBeGreaterThan(20_000);
     }));
 

@@ -26,7 +26,7 @@ export async function open(text: string): Promise<Source> {
   return { heads, ...cache(packed) };
 }
 
-const NOTHING: Findings = { sentences: [], standings: [], latency: [], redlines: [], answered: [], samples: [], curves: [], flames: [], pairs: { faster: [], slower: [], estimate: [], low: [], high: [], call: [] } };
+const NOTHING: Findings = { sentences: [], standings: [], notes: [], latency: [], redlines: [], answered: [], samples: [], curves: [], flames: [], pairs: { faster: [], slower: [], estimate: [], low: [], high: [], call: [] } };
 
 function cache({ runs }: Packed): Pick<Source, "findings" | "known"> {
   const asked = new Map<string, Promise<Findings>>();

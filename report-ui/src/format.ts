@@ -42,16 +42,23 @@ export const energy = (uj: number): string => one(ENERGY, uj);
 export const bytes = (size: number): string => one(BYTES, size);
 /** A quotient: `1.27×`. */
 export const ratio = (quotient: number): string => `${quotient.toFixed(threeDigits(quotient))}×`;
-/** A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`. */
+/**
+ * A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`. What is not
+ * nothing is never told as nothing: `below 0.01 %`.
+ */
 export const percent = (share: number): string => {
   if (share === 0) return "0 %";
-  return share >= MOST_SHARE ? ratio(share) : one(PERCENT, share);
+  const told = share >= MOST_SHARE ? ratio(share) : one(PERCENT, share);
+  return told === "0.00 %" ? "below 0.01 %" : told;
 };
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** A small number, of which the first digits matter: `0.012`. */
-export const few = (value: number): string => (value >= 10 ? value.toFixed(0) : String(+value.toPrecision(2)));
+/** A small number, of which the first two digits matter: `0.012`, `2.0`. */
+export function few(value: number): string {
+  if (value === 0) return "0";
+  return value < 9.95 ? value.toPrecision(2) : value.toFixed(0);
+}
 
 /** Rules kept of those that apply: `62/67`. */
 export const score = (of: { kept: number; applicable: number }): string => `${of.kept}/${of.applicable}`;
@@ -67,6 +74,12 @@ export function span(ns: number): string {
 }
 
 export const capitalised = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
+
+/** Names as a sentence has them: `a, b and c`. */
+export function listed(names: readonly string[]): string {
+  const before = names.slice(0, -1).join(", ");
+  return before === "" ? (names[0] ?? "") : `${before} and ${names.at(-1)}`;
+}
 
 /** Words in which no line break parts a figure from its unit or its error: `86 %`, `1.26 ± 0.01`. */
 export const unbroken = (words: string): string =>

@@ -44,7 +44,7 @@ const time = (id: string, title: string, question: string, value: Metric["value"
 const memory: Metric = {
   id: "memory",
   title: "memory",
-  question: "How much memory does each need? Resident, highest over the rounds",
+  question: "How much memory does each need? Proportional share (PSS) when a window is over, resident size where that cannot be read, median of the rounds",
   value: (s) => exactly(s.memory_bytes),
   estimate: plain(bytes),
   axis: (size) => (size === 0 ? "0" : tick(bytes(size))),

@@ -67,6 +67,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
     where: `${spot.workload} at ${widthOf(spot)} connections${onSetting(report.head, settingOf(spot))}`,
     all: findings.standings,
     sentences: findings.sentences,
+    notes: findings.notes,
     standings: mine(findings.standings),
     pairs: findings.pairs,
     latency: findings.latency.map((judged) => ({ ...judged, standings: mine(judged.standings) })),

@@ -1,5 +1,7 @@
 /** How things look: roles for charts, and the look of each contender. Light, dark and print are settled in style.css. */
 
+import type { FrameKind } from "./types";
+
 /** The colours a chart may use; any CSS colour, so that one drawing serves every colour scheme. */
 export interface Theme {
   ink: string;
@@ -10,6 +12,11 @@ export interface Theme {
   caution: string;
   /** One per contender, told apart by readers with any colour vision (test/theme.test.ts). */
   series: readonly string[];
+  /** Sorts of code; words in ink stand on them. */
+  code: Readonly<Record<FrameKind, string>>;
+  /** What takes more than elsewhere, and what less; words in ink stand on them too. */
+  more: string;
+  less: string;
 }
 
 /** The page's theme: every role is a variable of style.css. */
@@ -21,6 +28,9 @@ export const pageTheme: Theme = {
   band: "var(--band)",
   caution: "var(--caution)",
   series: Array.from({ length: 8 }, (_, i) => `var(--series-${i + 1})`),
+  code: { kernel: "var(--kernel)", native: "var(--native)", jit: "var(--jit)", unknown: "var(--unknown)" },
+  more: "var(--more)",
+  less: "var(--less)",
 };
 
 /** Colour, symbol and dash of one contender: stable, because they follow the order of names and of pinning. */

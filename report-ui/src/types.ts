@@ -315,6 +315,10 @@ export interface Findings {
    * Response times at given rates, one judgement for each load.
    */
   latency: LatencyVerdict[];
+  /**
+   * What has to be known of their figures, in words.
+   */
+  notes: string[];
   pairs: Pairs;
   /**
    * Redlines, one judgement for each objective.

@@ -1,20 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { spread } from "../src/charts/common";
-import { curvesChart, nines, timeTicks } from "../src/charts/curves";
+import { elide, spread, textWidth } from "../src/charts/common";
+import { curvesChart, nines, timeTicks, withTicks } from "../src/charts/curves";
 import { priceChart } from "../src/charts/price";
 import { middleOf, overTimeChart, type RoundDot } from "../src/charts/over-time";
-import { ratesChart, type RateLine } from "../src/charts/rates";
+import { ratesChart, rateTick, type RateLine } from "../src/charts/rates";
 import { ratiosChart, ratioTicks } from "../src/charts/ratios";
 import { rawRoundsChart } from "../src/charts/rounds";
 import { scalingChart } from "../src/charts/scaling";
 import { middle, sharesChart } from "../src/charts/shares";
 import { standingsChart, type StandingRow, type StandingsData } from "../src/charts/standings";
-import { bytes, percent, rate, rateInterval } from "../src/format";
-import type { Theme } from "../src/theme";
+import { bytes, duration, percent, rate, rateInterval } from "../src/format";
+import { interval, theme } from "./fixtures";
 
-const theme: Theme = { ink: "#000001", soft: "#000002", rule: "#000003", paper: "#fffff4", band: "#fffff5", caution: "#000006", series: ["#100000", "#200000"] };
 const look = { color: "#100000", symbol: "circle", dash: "none", muted: false };
-const interval = (estimate: number): { estimate: number; low: number; high: number; confidence: number } => ({ estimate, low: estimate * 0.99, high: estimate * 1.01, confidence: 0.95 });
 
 const fast: StandingRow = { name: "fast", title: "Fast", look, value: interval(78_000), share: percent(0.86), rounds: [77_500, 78_500], tier: 1, withheld: null };
 const slow: StandingRow = { ...fast, name: "slow", title: "Slow", value: interval(31_000), share: percent(0.34), rounds: [31_000], tier: 2 };
@@ -84,6 +82,9 @@ test("scaling draws a line per contender, its intervals, and the limit dashed", 
 
 test("curves stand on an axis of equal nines", () => {
   expect([0.9, 0.99, 0.999].map(nines)).toEqual([1, 2, 3].map((n) => expect.closeTo(n, 9)));
+  expect(withTicks(90_000, 2_100_000), "as it is").toEqual([90_000, 2_100_000]);
+  expect(withTicks(5_430_000, 7_180_000), "no tick inside").toEqual([5_000_000, 10_000_000]);
+  expect(withTicks(90_000, 120_000), "one tick inside").toEqual([50_000, 200_000]);
   expect(timeTicks(90_000, 2_100_000)).toEqual([100_000, 200_000, 500_000, 1_000_000, 2_000_000]);
   const points = [0.5, 0.9, 0.99].map((quantile, i) => ({ quantile, median_ns: 1e6 * (i + 1), low_ns: 9e5 * (i + 1), high_ns: 1.1e6 * (i + 1) }));
   const shown = texts(curvesChart([{ name: "a", title: "Alpha", look, points }], theme, 700));
@@ -91,7 +92,7 @@ test("curves stand on an axis of equal nines", () => {
 });
 
 describe("raw rounds", () => {
-  const dot = (offsetNs: number, perSecond: number | null, why = ""): RoundDot => ({ offsetNs, round: 0, perSecond, why });
+  const dot = (offsetNs: number, perSecond: number | null, why = ""): RoundDot => ({ offsetNs, round: 0, perSecond, usualPerSecond: null, why });
   const dots = [dot(0, 100), dot(60e9, 102), dot(120e9, 60, "void: steal"), dot(180e9, null, "died")];
 
   test("are measured from the median of what counts", () => {
@@ -113,6 +114,67 @@ test("a price that was not observed says so", () => {
   expect(texts(priceChart(rows, bytes, theme, 300))).toEqual(expect.arrayContaining(["Alpha", "9.0 MB", "Beta", "not observed"]));
 });
 
+test("an amount with an interval has it as a bar that ends before its figure", () => {
+  const rows = [{ name: "a", title: "Alpha", look, value: 2e5, range: [1e5, 4e5] as const }, { name: "b", title: "Beta", look, value: 1e5 }];
+  const chart = priceChart(rows, duration, theme, 600);
+  const bars = [...chart.querySelectorAll('g[aria-label="rule"][stroke-width="7"] line')].map((bar) => [bar.getAttribute("x1"), bar.getAttribute("x2")].map(Number));
+  expect(bars).toHaveLength(1);
+  const [[from, to]] = bars as [[number, number]];
+  const dot = Number(chart.querySelector('g[aria-label="dot"] circle')?.getAttribute("cx"));
+  expect(from < dot && dot < to).toBe(true);
+  const figure = [...chart.querySelectorAll("text")].find((text) => text.textContent === "200 µs");
+  expect(Number(/translate\(([\d.]+)/.exec(figure?.getAttribute("transform") ?? "")?.[1])).toBeGreaterThanOrEqual(to);
+});
+
+describe("long names", () => {
+  const title = "a-command-that-somebody-wrote-out-in-full-at-last";
+  const dots: RoundDot[] = [{ offsetNs: 0, round: 0, perSecond: 100, usualPerSecond: null, why: "" }];
+  const strips = [{ name: "a", title, look, dots }];
+  const drawn = {
+    standings: (width: number) => standingsChart({ ...standings, rows: [{ ...fast, title }] }, theme, width),
+    "over time": (width: number) => overTimeChart({ strips, starts: [0], end: 60e9 }, theme, width),
+    rounds: (width: number) => rawRoundsChart(strips, theme, width),
+  };
+
+  test.each(Object.entries(drawn))("end inside the chart and are told whole where a pointer rests (%s)", (_, draw) => {
+    for (const width of [320, 900]) {
+      const name = [...draw(width).querySelectorAll("text")].find((text) => text.firstChild?.textContent?.includes("a-com")) as Element;
+      const written = name.firstChild?.textContent ?? "";
+      expect(written).toMatch(/…$/);
+      expect(textWidth(written, true)).toBeLessThan(width);
+      expect(name.querySelector("title")?.textContent).toContain(title);
+    }
+  });
+
+  test("stand above the windows of a narrow chart over time", () => {
+    const far = [...dots, { ...(dots[0] as RoundDot), offsetNs: 1, perSecond: 130 }];
+    const chart = overTimeChart({ strips: [{ name: "a", title, look, dots: far }], starts: [], end: 60e9 }, theme, 320);
+    const highest = Math.min(...[...chart.querySelectorAll('g[aria-label="dot"] circle')].map((dot) => Number(dot.getAttribute("cy"))));
+    expect(highest).toBeGreaterThan(24 + 16);
+  });
+
+  test("count letters of China, Japan and Korea as two", () => {
+    expect(textWidth("日本語")).toBe(textWidth("abcdef"));
+    expect(elide("日本語サーバー", textWidth("x") * 7)).toBe("日本語…");
+    expect(elide("日本語", textWidth("x") * 6)).toBe("日本語");
+    expect(elide("abcdef", textWidth("x") * 4)).toBe("abc…");
+  });
+});
+
+test("a short run has ticks of whole seconds", () => {
+  const strips = [{ name: "a", title: "Alpha", look, dots: [] }];
+  expect(texts(overTimeChart({ strips, starts: [], end: 12e9 }, theme, 400))).toEqual(expect.arrayContaining(["0 s", "5 s", "10 s"]));
+  expect(texts(overTimeChart({ strips, starts: [], end: 170e9 }, theme, 400))).toEqual(expect.arrayContaining(["1 min", "2 min"]));
+});
+
+test("a leader begins where its line ends", () => {
+  const line = (name: string, levels: number[]) => ({ name, title: name, look, points: levels.map((connections) => ({ connections, throughput: interval(connections * 100) })) });
+  const chart = scalingChart({ lines: [line("short", [8, 16]), line("long", [8, 16, 64])], limit: null, levels: [8, 16, 64] }, theme, 700);
+  const starts = [...chart.querySelectorAll('path[stroke-opacity="0.6"]')].map((path) => (path.getAttribute("d") ?? "").slice(1).split(/[,H]/).slice(0, 2).map(Number)) as [number, number][];
+  const dots = [...chart.querySelectorAll('g[aria-label="dot"] > g path, g[aria-label="dot"] > path, g[aria-label="dot"] circle')].map((dot) => /translate\(([\d.]+),([\d.]+)/.exec(dot.getAttribute("transform") ?? "")?.slice(1).map(Number)) as [number, number][];
+  expect(starts.map(([x, y]) => [x - 5, y].map(Math.round))).toEqual([dots[1], dots[4]].map((dot) => dot?.map(Math.round)));
+});
+
 describe("labels that would overlap", () => {
   test("move apart, in order, as little as needed", () => {
     expect(spread([10, 50], 16, 0, 100)).toEqual([10, 50]);
@@ -128,7 +190,7 @@ describe("labels that would overlap", () => {
 });
 
 test("a raw round stands where it was measured, hollow when something speaks against it", () => {
-  const dots: RoundDot[] = [{ offsetNs: 0, round: 0, perSecond: 100, why: "" }, { offsetNs: 1, round: 1, perSecond: 50, why: "void: steal" }, { offsetNs: 2, round: 2, perSecond: null, why: "died" }];
+  const dots = [{ perSecond: 100, why: "" }, { perSecond: 50, why: "void: steal" }, { perSecond: null, why: "died" }].map((dot, round): RoundDot => ({ ...dot, round, offsetNs: round, usualPerSecond: null }));
   const chart = rawRoundsChart([{ name: "a", title: "Alpha", look, dots }], theme, 700);
   const circles = [...chart.querySelectorAll('g[aria-label="dot"] circle')];
   expect(circles).toHaveLength(2);
@@ -166,6 +228,16 @@ describe("latency against load", () => {
     const chart = ratesChart({ lines: [rated], percentile: "p99", longest: 1e7 }, theme, 800);
     expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "objective: p99 < 10 ms", "Alpha: redline 17.0k"]));
     expect(chart.querySelectorAll(`g[aria-label="dot"][fill="${theme.paper}"] circle, g[aria-label="dot"] [fill="${theme.paper}"] circle`)).toHaveLength(1);
+  });
+
+  test("has two ticks of time at least, and labels no rate twice", () => {
+    const near = [9_960, 10_012, 10_160].map((offered) => ({ offered, ns: 6.24e6, low: 6.2e6, high: 6.3e6, load: "common" }));
+    const shown = texts(ratesChart({ lines: [{ ...rated, points: near, trials: [], redline: null }], percentile: "p99", longest: null }, theme, 976));
+    expect(shown).toEqual(expect.arrayContaining(["5 ms", "10 ms"]));
+    const rates = shown.filter((text) => /^[\d.]+k$/.test(text));
+    expect(rates.length).toBeGreaterThan(1);
+    expect(new Set(rates).size).toBe(rates.length);
+    expect([10_000, 10_050, 10_100, 9_950].map(rateTick)).toEqual(["10k", "", "10.1k", "9.95k"]);
   });
 
   test("without an objective for the percentile shows none", () => {

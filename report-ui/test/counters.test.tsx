@@ -29,16 +29,16 @@ test("each end has a row: calls and frames per answer, the rest as totals", () =
   const { key, texts } = shown([row("nginx", server, generator)]);
   expect(texts).toEqual([
     ["contender, end", "network", "calls", "calls, kernel", "for the wire", "frames in", "frames out", "sent again", "timers", "probes", "losses", "wire full", "dropped"],
-    ["nginx server", "user/xdp", "0.5", "2", "0.02", "1.5", "1", "7", "1", "4", "0", "0", "0"],
-    ["nginx generator", "user/xdp", "< 0.001", "3", "0.03", "0.99", "1.5", "0", "0", "0", "5", "2,000", "6"],
+    ["nginx server", "user/xdp", "0.50", "2.0", "0.020", "1.5", "1.0", "7", "1", "4", "0", "0", "0"],
+    ["nginx generator", "user/xdp", "< 0.001", "3.0", "0.030", "0.99", "1.5", "0", "0", "0", "5", "2,000", "6"],
   ]);
   expect(key).not.toContain("No stack tells");
 });
 
 test("a server that tells nothing is said to, and has no zeros", () => {
   const { texts } = shown([row("theirs", end(null, 2, null), end(0.1, 2, told(10, { sent_frames: 10, wire_full: 3 })))]);
-  expect(texts[1]).toEqual(["theirs server", "user/xdp", "not told", "2", "not told", "not told", "not told", "not told"]);
-  expect(texts[2]).toEqual(["theirs generator", "user/xdp", "0.1", "2", "0", "0", "1", "3"]);
+  expect(texts[1]).toEqual(["theirs server", "user/xdp", "not told", "2.0", "not told", "not told", "not told", "not told"]);
+  expect(texts[2]).toEqual(["theirs generator", "user/xdp", "0.10", "2.0", "0", "0", "1.0", "3"]);
 });
 
 test("what nobody counted has no column and is told in words", () => {

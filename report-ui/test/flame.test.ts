@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { flameChart, titleOf } from "../src/charts/flame";
-import { partsChart } from "../src/charts/parts";
+import { codeOf, partsChart } from "../src/charts/parts";
 import { callAt, foundShare, hottest, pathOf, treeOf } from "../src/flame";
-import type { Theme } from "../src/theme";
 import type { Flame, PartName, Spending } from "../src/types";
+import { theme } from "./fixtures";
 
-const theme: Theme = { ink: "#000001", soft: "#000002", rule: "#000003", paper: "#fffff4", band: "#fffff5", caution: "#000006", series: ["#100000", "#200000", "#300000"] };
 const interval = (estimate: number): { estimate: number; low: number; high: number; confidence: number } => ({ estimate, low: estimate, high: estimate, confidence: 0.95 });
 
 /** all → main → (handle → write, wait) */
@@ -62,6 +61,15 @@ describe("a flame graph", () => {
     expect([...chart.querySelectorAll("rect[stroke]")].map((rect) => rect.parentElement?.querySelector("text")?.textContent)).toEqual(["wait"]);
   });
 
+  test("has a colour for each sort of code, and others for more and less", () => {
+    const fills = (chart: Element): (string | null)[] => [...chart.querySelectorAll("rect")].map((rect) => rect.getAttribute("fill"));
+    const draw = (root: ReturnType<typeof treeOf>): Element => flameChart({ zoom: root, find: "", onZoom: () => undefined }, theme, 1000);
+    const { native, kernel, unknown } = theme.code;
+    expect(fills(draw(treeOf(one)))).toEqual([unknown, native, native, kernel, kernel]);
+    expect(new Set(fills(draw(treeOf(one, other))))).toEqual(new Set([theme.more]));
+    expect(new Set(fills(draw(treeOf(other, one))))).toEqual(new Set([theme.less]));
+  });
+
   test("tells by how much a call differs", () => {
     expect(titleOf(callAt(treeOf(one, other), ["main", "handle", "write"]))).toBe("write\n4.00 µs for each answer, 40 %\n+3.00 µs against 1.00 µs");
   });
@@ -70,6 +78,15 @@ describe("a flame graph", () => {
     const nothing = treeOf({ ...one, names: [], kinds: [], depth: [], name: [], ns: [] });
     expect(flameChart({ zoom: nothing, find: "", onZoom: () => undefined }, theme, 280).querySelectorAll("rect")).toHaveLength(1);
   });
+});
+
+test("a part has the colour of its sort of code, none of a contender's", () => {
+  const part = (part: PartName["part"], is_kernel: boolean): PartName => ({ part, name: part, is_kernel });
+  const parts = [part("send", true), part("runtime", false), part("jit", false), part("unassigned", false)];
+  expect(parts.map(codeOf)).toEqual(["kernel", "native", "jit", "unknown"]);
+  const spending = { contender: "a", restarts: 5, samples: 100, cpu_ns: interval(4_000), sampled_share: 1, unnamed_share: 0, parts: parts.map(({ part }) => ({ part, ns: interval(1_000) })), counts: [] };
+  const fills = [...partsChart({ rows: [spending], parts }, theme, 900).querySelectorAll('g[aria-label="bar"] rect')].map((bar) => bar.getAttribute("fill"));
+  expect(fills).toEqual(Object.values(theme.code));
 });
 
 test("bars of parts have one scale and one order", () => {

@@ -24,6 +24,14 @@ test("an estimate of a single round has no interval", () => {
   expect(format.rateInterval({ estimate: 78_000, low: 78_000, high: 78_000, confidence: 0 })).toEqual({ estimate: "78.0k", interval: "–" });
 });
 
+test("small numbers have two digits that matter, beside each other alike", () => {
+  expect([2, 2.1, 0.5, 0.0123, 9.94, 9.96, 12.3, 0].map(format.few)).toEqual(["2.0", "2.1", "0.50", "0.012", "9.9", "10", "12", "0"]);
+});
+
+test("names are listed as in a sentence", () => {
+  expect([["a"], ["a", "b"], ["a", "b", "c"]].map(format.listed)).toEqual(["a", "a and b", "a, b and c"]);
+});
+
 test("figures stay with their units", () => {
   expect(format.unbroken("serves 1.26 ± 0.01 times, 86 % in 5 ms of 9 MB so 3 do")).toBe("serves 1.26\u00a0±\u00a00.01 times, 86\u00a0% in 5\u00a0ms of 9\u00a0MB so 3 do");
 });

@@ -3,10 +3,9 @@ import { crossingChart, type CrossingPoint } from "../src/charts/crossing";
 import type { Line } from "../src/charts/lines";
 import { crossingInWords, memberOf } from "../src/sections/Crossing";
 import { fasterIn, rowsAt } from "../src/sections/Stacks";
-import type { Theme } from "../src/theme";
 import type { Crossing, Spot, StackRow } from "../src/types";
+import { theme } from "./fixtures";
 
-const theme: Theme = { ink: "#000001", soft: "#000002", rule: "#000003", paper: "#fffff4", band: "#fffff5", caution: "#000006", series: ["#100000", "#200000"] };
 const interval = (estimate: number): { estimate: number; low: number; high: number; confidence: number } => ({ estimate, low: estimate * 0.97, high: estimate * 1.03, confidence: 0.95 });
 const row = (contender: string, workload: string, connections: number, ratio: number | null, number: number | null = null): StackRow =>
   ({ contender, workload, connections, network: "user/xdp", family: number === null ? workload : "body", number, ratio: ratio === null ? null : interval(ratio) }) as StackRow;

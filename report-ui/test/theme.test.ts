@@ -20,8 +20,20 @@ const VISION: Record<string, Triple[]> = {
 describe.each([["light", light], ["dark", dark]])("the %s palette", (_, palette) => {
   test.each(Object.entries(VISION))("keeps contenders apart under %s", (_name, matrix) => {
     const seen = palette.series.map((color) => oklab(matrix.map((row) => clamp(dot(row, color))) as Triple));
-    const distances = seen.flatMap((a, i) => seen.slice(i + 1).map((b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2])));
-    expect(Math.min(...distances)).toBeGreaterThan(0.06);
+    expect(leastDistance(seen)).toBeGreaterThan(0.06);
+  });
+
+  test.each(Object.entries(VISION))("keeps sorts of code apart, and more from less, under %s", (_name, matrix) => {
+    const seen = (colors: readonly Triple[]): Triple[] => colors.map((color) => oklab(matrix.map((row) => clamp(dot(row, color))) as Triple));
+    expect(leastDistance(seen(palette.code))).toBeGreaterThan(0.05);
+    expect(leastDistance(seen(palette.change))).toBeGreaterThan(0.08);
+  });
+
+  test("lets words be read on code, which stands out from the paper: 4.5 : 1 and 3 : 1 (WCAG 2.2)", () => {
+    for (const color of [...palette.code, ...palette.change]) {
+      expect(contrast(color, palette.paper)).toBeGreaterThanOrEqual(3);
+      expect(contrast(color, palette.ink)).toBeGreaterThanOrEqual(4.5);
+    }
   });
 
   test("stands out from the paper: marks 3 : 1, words 4.5 : 1 (WCAG 2.2)", () => {
@@ -50,14 +62,19 @@ test("pinning one more changes nobody else, and no two of those in focus look al
   expect([...all.values()].filter((look) => look.muted)).toHaveLength(94);
 });
 
-function paletteOf(block: string): { paper: Triple; series: Triple[]; words: Triple[] } {
+function leastDistance(colors: readonly Triple[]): number {
+  return Math.min(...colors.flatMap((a, i) => colors.slice(i + 1).map((b) => Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]))));
+}
+
+function paletteOf(block: string): Record<"paper" | "ink", Triple> & Record<"series" | "code" | "change" | "words", Triple[]> {
   const color = (name: string): Triple => {
     const hex = new RegExp(`--${name}: #([0-9a-f]{6})`).exec(block)?.[1];
     if (!hex) throw new Error(`style.css has no --${name}`);
     return [0, 2, 4].map((at) => linear(parseInt(hex.slice(at, at + 2), 16) / 255)) as Triple;
   };
-  const series = pageTheme.series.map((variable) => color(variable.slice("var(--".length, -1)));
-  return { paper: color("paper"), series, words: ["ink", "soft", "link", "caution", "void"].map(color) };
+  const all = (variables: readonly string[]): Triple[] => variables.map((variable) => color(variable.slice("var(--".length, -1)));
+  const { series, code, more, less } = pageTheme;
+  return { paper: color("paper"), ink: color("ink"), series: all(series), code: all(Object.values(code)), change: all([more, less]), words: ["ink", "soft", "link", "caution", "void"].map(color) };
 }
 
 function linear(c: number): number {

@@ -16,9 +16,15 @@ export const NARROW = 560;
 /** Bold letters are wider by this. */
 const BOLD = 1.12;
 
+/** Letters as wide as two others (Unicode Standard Annex 11): Chinese, Japanese, Korean, and pictures. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+const columnsOf = (letter: string): number => (WIDE.test(letter) ? 2 : 1);
+
 /** About how many pixels a text takes; generous, because the reader's font is not known. */
 export function textWidth(text: string, bold = false): number {
-  return text.length * CHAR_WIDTH * (bold ? BOLD : 1);
+  const columns = [...text].reduce((sum, letter) => sum + columnsOf(letter), 0);
+  return columns * CHAR_WIDTH * (bold ? BOLD : 1);
 }
 
 export function widest(texts: readonly string[], bold = false): number {
@@ -28,7 +34,17 @@ export function widest(texts: readonly string[], bold = false): number {
 /** Shortens a text to about so many pixels. */
 export function elide(text: string, pixels: number, bold = false): string {
   const room = Math.max(1, Math.floor(pixels / textWidth("x", bold) + 0.01));
-  return text.length <= room ? text : `${text.slice(0, room - 1).trimEnd()}…`;
+  if (textWidth(text) <= room * textWidth("x")) return text;
+  let columns = 0;
+  const letters = [...text];
+  const end = letters.findIndex((letter) => (columns += columnsOf(letter)) > room - 1);
+  return `${letters.slice(0, end).join("").trimEnd()}…`;
+}
+
+/** How a chart writes a name: as much of it as there is room for, and otherwise all of it where a pointer rests. */
+export function nameIn<Row>(pixels: number, nameOf: (row: Row) => string): Plot.TextOptions {
+  const written = (row: Row): string => elide(nameOf(row), pixels, true);
+  return { text: written, title: (row: Row) => (written(row) === nameOf(row) ? null : nameOf(row)), fontWeight: 600 };
 }
 
 /** How far an axis must reach for an interval: one that says nothing may leave the chart, lest it flatten all others. */

@@ -4,7 +4,7 @@ import { ratio, tick } from "../format";
 import type { Theme } from "../theme";
 import type { Interval } from "../types";
 import { frame } from "./common";
-import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
+import { boundsOf, endNames, inFocus, strokes, type End, type Line } from "./lines";
 import { ratioTicks } from "./ratios";
 
 export interface CrossingPoint {
@@ -27,7 +27,6 @@ export function crossingChart({ lines, label }: CrossingData, theme: Theme, widt
   const numbers = [...new Set(flat.map((point) => point.number))].sort((a, b) => a - b);
   const domain: [number, number] = [Math.min(1, ...flat.map((d) => d.ratio.low)) / 1.1, Math.max(1, ...flat.map((d) => d.ratio.high)) * 1.1];
   const bounds = boundsOf(lines, width, 44);
-  const y = (value: number): number => bounds.bottom - (Math.log(value / domain[0]) / Math.log(domain[1] / domain[0])) * (bounds.bottom - bounds.top);
   const at = { x: "number", y: (d: Flat) => d.ratio.estimate } as const;
   return Plot.plot({
     ...frame(theme, width),
@@ -50,14 +49,14 @@ export function crossingChart({ lines, label }: CrossingData, theme: Theme, widt
         title: (d: Flat) => `${d.line.title}\n${ratio(d.ratio.estimate)} at ${d.number} ${label}\n[${ratio(d.ratio.low)} … ${ratio(d.ratio.high)}]`,
         tip: { fill: theme.paper, stroke: theme.rule },
       }),
-      endNames(endsOf(lines), y, bounds, theme),
+      endNames(endsOf(lines), bounds, theme),
     ],
   });
 }
 
-function endsOf(lines: readonly Line<CrossingPoint>[]): { title: string; color: string; at: number }[] {
+function endsOf(lines: readonly Line<CrossingPoint>[]): End[] {
   return inFocus(lines).flatMap(({ title, look, points }) => {
     const last = points.at(-1);
-    return last ? [{ title, color: look.color, at: last.ratio.estimate }] : [];
+    return last ? [{ title, color: look.color, x: last.number, y: last.ratio.estimate }] : [];
   });
 }

@@ -27,14 +27,13 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
   const flat = lines.flatMap((line) => line.points.map((point): Flat => ({ ...point, line })));
   const focus = flat.filter(({ line }) => !line.look.muted);
   const times = flat.flatMap((point) => [point.low_ns, point.high_ns]).filter((ns) => ns > 0);
-  const [low, high] = [Math.min(...times) / 1.08, Math.max(...times) * 1.08];
+  const [low, high] = withTicks(Math.min(...times) / 1.08, Math.max(...times) * 1.08);
   const reach = flat.map((point) => nines(point.quantile));
   const [first, last] = [Math.min(...reach), Math.max(...reach)];
   const bounds = boundsOf(lines, width, 58);
-  const y = (ns: number): number => bounds.bottom - (Math.log(ns / low) / Math.log(high / low)) * (bounds.bottom - bounds.top);
   const ends = inFocus(lines).flatMap((line) => {
     const end = line.points.at(-1);
-    return end ? [{ title: line.title, color: line.look.color, at: end.median_ns }] : [];
+    return end ? [{ title: line.title, color: line.look.color, x: nines(end.quantile), y: end.median_ns }] : [];
   });
   const perNine = (width - 58 - bounds.right) / (last - first);
   const crowded = perNine * (nines(0.9) - nines(0.5)) < 46;
@@ -57,7 +56,7 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
         fill: theme.paper,
         stroke: theme.rule,
       })),
-      endNames(ends, y, bounds, theme),
+      endNames(ends, bounds, theme),
     ],
   });
 }
@@ -68,6 +67,13 @@ function nineLabel(x: number): string {
 
 /** The label of a time. It is given as text because Plot leaves out some formatted labels of a logarithmic axis. */
 export const timeLabel = (ns: number): string => tick(duration(ns));
+
+/** A range that has two ticks at least: it reaches as far as the next 1, 2 or 5 times a power of ten on either side where it had fewer. */
+export function withTicks(low: number, high: number): [low: number, high: number] {
+  if (timeTicks(low, high).length > 1) return [low, high];
+  const steps = timeTicks(low / 10, high * 10);
+  return [steps.findLast((step) => step <= low) ?? low, steps.find((step) => step >= high) ?? high];
+}
 
 /** 1, 2 and 5 times the powers of ten inside the range, or the powers alone in a wide one. */
 export function timeTicks(low: number, high: number): number[] {

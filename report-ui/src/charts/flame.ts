@@ -8,6 +8,8 @@ const ROW = 19;
 /** Narrower than this nothing is drawn, and no name below the other. */
 const LEAST = 0.6;
 const LEAST_NAME = 34;
+/** How full a call is that takes as much as elsewhere. */
+const LEAST_FULL = 0.12;
 
 export interface FlameView {
   /** The call that takes the whole width; its callers stand below it. */
@@ -67,11 +69,10 @@ export function titleOf(call: Call): string {
 
 /** Sorts of code alone; of two contenders, whether a call takes more or less, the fuller the greater the difference. */
 function colorOf(call: Call, theme: Theme): [fill: string, opacity: number] {
-  const series = (index: number): string => theme.series[index % theme.series.length] ?? theme.ink;
-  if (call.base === null) return { kernel: [series(0), 0.4], native: [series(1), 0.4], jit: [series(2), 0.4], unknown: [theme.soft, 0.25] }[call.kind] as [string, number];
+  if (call.base === null) return [theme.code[call.kind], 1];
   const most = Math.max(call.ns, call.base);
   const share = most > 0 ? (call.ns - call.base) / most : 0;
-  return [share >= 0 ? series(1) : series(0), 0.08 + 0.5 * Math.abs(share)];
+  return [share >= 0 ? theme.more : theme.less, LEAST_FULL + (1 - LEAST_FULL) * Math.abs(share)];
 }
 
 function element(name: string, attributes: Record<string, string | number>, text = ""): Element {

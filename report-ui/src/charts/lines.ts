@@ -19,6 +19,8 @@ export interface Bounds {
 }
 
 const LABEL_GAP = 16;
+/** Between a last point and its leader. */
+const LEADER_GAP = 5;
 
 /** Lines that have a name and a colour. */
 export const inFocus = <Point>(lines: readonly Line<Point>[]): Line<Point>[] => lines.filter((line) => !line.look.muted);
@@ -42,26 +44,34 @@ export function strokes<Row extends { line: Line<never> | Line<unknown> }>(rows:
   return [Plot.line(muted, { ...base, strokeWidth: 1, strokeOpacity: 0.28 }), ...dashes.map(focus)];
 }
 
-/** Names at the right edge, each with a leader from its line's last point. `y` maps a value to pixels. */
-export function endNames(
-  ends: readonly { title: string; color: string; at: number }[],
-  y: (value: number) => number,
-  { top, bottom, right, width }: Bounds,
-  theme: Theme,
-): Plot.Markish {
-  const places = spread(ends.map((end) => y(end.at)), LABEL_GAP, top, bottom);
-  return (_index, _scales, _channels, _dimensions, context) => {
-    const group = context.document.createElementNS("http://www.w3.org/2000/svg", "g");
-    const add = (tag: string, attributes: Record<string, string | number>): Element => {
-      const element = context.document.createElementNS("http://www.w3.org/2000/svg", tag);
+/** A line's last point, as the scales' values. */
+export interface End {
+  title: string;
+  color: string;
+  x: number;
+  y: number;
+}
+
+/** Names at the right edge, each with a leader from its line's last point. */
+export function endNames(ends: readonly End[], { top, bottom, right, width }: Bounds, theme: Theme): Plot.Markish {
+  return (_index, scales, _channels, _dimensions, { document }) => {
+    const group = document.createElementNS("http://www.w3.org/2000/svg", "g");
+    const add = (parent: Element, tag: string, attributes: Record<string, string | number>, text = ""): Element => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
       for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-      group.append(element);
+      element.textContent = text;
+      parent.append(element);
       return element;
     };
-    ends.forEach((end, i) => {
+    const points = ends.map((end) => ({ ...end, x: scales.x?.(end.x) + LEADER_GAP, y: scales.y?.(end.y) }));
+    const places = spread(points.map(({ y }) => y), LABEL_GAP, top, bottom);
+    const edge = width - right + LEADER_GAP;
+    points.forEach(({ title, color, x, y }, i) => {
       const place = places[i] ?? 0;
-      add("path", { d: `M${width - right + 5},${y(end.at)}L${width - right + 14},${place}`, stroke: end.color, "stroke-opacity": 0.6, fill: "none" });
-      add("text", { x: width - right + 18, y: place, dy: "0.35em", fill: theme.ink, "text-anchor": "start" }).textContent = elide(end.title, right - 16);
+      add(group, "path", { d: `M${x},${y}H${edge}L${edge + 9},${place}`, stroke: color, "stroke-opacity": 0.6, fill: "none" });
+      const written = elide(title, right - 16);
+      const name = add(group, "text", { x: edge + 13, y: place, dy: "0.35em", fill: theme.ink, "text-anchor": "start" }, written);
+      if (written !== title) add(name, "title", {}, title);
     });
     return group;
   };

@@ -5,13 +5,15 @@
 import * as Plot from "@observablehq/plot";
 import { percent, rate, span, tick } from "../format";
 import type { Look, Theme } from "../theme";
-import { elide, frame, NARROW, widest } from "./common";
+import { frame, nameIn, NARROW, widest } from "./common";
 
 export interface RoundDot {
   offsetNs: number;
   round: number;
   /** Absent where the run died before this cell. */
   perSecond: number | null;
+  /** The same at the machine's usual speed; absent where it does not count. */
+  usualPerSecond: number | null;
   /** What speaks against it; empty for a sound one. */
   why: string;
 }
@@ -39,9 +41,14 @@ interface Placed extends RoundDot {
   shown: number;
 }
 
+/** Where names stand in their strips these reach up by so many ranges, so that no window lies under a name. */
+const NAME_ROOM = 1.9;
 /** The strips' vertical range is never finer than this, so that quiet rounds look quiet. */
 const LEAST_RANGE = 0.02;
-const MINUTE_NS = 60e9;
+const SECOND_NS = 1e9;
+/** How far apart the ticks of time may be, in seconds. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18_000, 36_000];
+const DAY = 86_400;
 
 /** The middle from which a strip's deviations are taken: the median of the sound ones, else of all. */
 export function middleOf(dots: readonly RoundDot[]): number | null {
@@ -61,13 +68,13 @@ export function overTimeChart(data: RoundsData, theme: Theme, width: number): El
   const left = narrow ? 44 : Math.min(widest(data.strips.map((strip) => strip.title), true), width * 0.25) + 50;
   return Plot.plot({
     ...frame(theme, width),
-    height: data.strips.length * (narrow ? 66 : 52) + 60,
+    height: data.strips.length * (narrow ? 74 : 52) + 60,
     marginLeft: left,
     marginRight: 8,
     marginTop: 24,
     marginBottom: 36,
-    x: { domain: [0, data.end], label: "time since the start", labelAnchor: "center", labelArrow: "none", tickFormat: (ns: number) => span(ns).replace(" 0 s", ""), ticks: timeSteps(data, width), tickSize: 0 },
-    y: { domain: [-range, range], label: null, axis: null },
+    x: { domain: [0, data.end], label: "time since the start", labelAnchor: "center", labelArrow: "none", tickFormat: (ns: number) => tick(span(ns)).replace(" 0 s", ""), ticks: timeSteps(data, width), tickSize: 0 },
+    y: { domain: [-range, narrow ? range * NAME_ROOM : range], label: null, axis: null },
     fy: { domain: data.strips.map((strip) => strip.name), axis: null, padding: 0.16 },
     marks: [
       ...rangeLabels(data.strips[0], rounded(range), theme),
@@ -75,7 +82,7 @@ export function overTimeChart(data: RoundsData, theme: Theme, width: number): El
       Plot.ruleY([0], { stroke: theme.soft, strokeOpacity: 0.6 }),
       Plot.ruleX(data.starts, { stroke: theme.paper, strokeWidth: 2 }),
       Plot.text(data.starts.map((ns, round) => ({ ns, round, name: data.strips[0]?.name })), { x: "ns", fy: "name", text: (d: { round: number }) => (narrow ? `${d.round + 1}` : `round ${d.round + 1}`), frameAnchor: "top", textAnchor: "start", dy: -13, dx: 3, fill: theme.soft }),
-      ...names(data.strips, left, narrow, theme),
+      ...names(data.strips, narrow ? width - 68 : left - 50, left, narrow, theme),
       ...dots(placed, data.end, theme),
     ],
   });
@@ -97,17 +104,16 @@ function rangeLabels(first: RoundStrip | undefined, range: number, theme: Theme)
   ];
 }
 
-function names(strips: RoundStrip[], left: number, narrow: boolean, theme: Theme): Plot.Markish[] {
+function names(strips: RoundStrip[], room: number, left: number, narrow: boolean, theme: Theme): Plot.Markish[] {
   return [
     Plot.text(strips, {
       fy: "name",
-      text: (strip: RoundStrip) => (narrow ? strip.title : elide(strip.title, left - 50, true)),
+      ...nameIn(room, (strip: RoundStrip) => strip.title),
       frameAnchor: narrow ? "top-left" : "left",
       textAnchor: "start",
       dx: narrow ? 6 : -left,
       dy: narrow ? 4 : 0,
       fill: theme.ink,
-      fontWeight: 600,
     }),
   ];
 }
@@ -150,7 +156,8 @@ function describe(dot: Placed): string {
 }
 
 export function signed(share: number): string {
-  return (share < 0 ? "−" : "+") + percent(Math.abs(share));
+  const size = percent(Math.abs(share));
+  return size.startsWith("below") ? size : (share < 0 ? "−" : "+") + size;
 }
 
 /** The range, as the nearest round figure below it. */
@@ -159,10 +166,9 @@ function rounded(range: number): number {
   return Math.floor(range / unit) * unit;
 }
 
-/** Whole minutes, or parts of one, for about one tick every 110 pixels. */
-function timeSteps(data: RoundsData, width: number): number[] {
-  const { end } = data;
+/** Whole seconds or minutes, for about one tick every 110 pixels. */
+function timeSteps({ end }: RoundsData, width: number): number[] {
   const wanted = Math.max(2, Math.floor(width / 110));
-  const step = [0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((step) => end / (step * MINUTE_NS) <= wanted) ?? 1440;
-  return Array.from({ length: Math.floor(end / (step * MINUTE_NS)) + 1 }, (_, i) => i * step * MINUTE_NS);
+  const step = SECOND_NS * (TIME_STEPS.find((seconds) => end / (seconds * SECOND_NS) <= wanted) ?? DAY);
+  return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
 }

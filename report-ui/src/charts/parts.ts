@@ -2,8 +2,8 @@
 import * as Plot from "@observablehq/plot";
 import { duration, percent } from "../format";
 import type { Theme } from "../theme";
-import type { PartName, Spending } from "../types";
-import { elide, frame, textWidth, widest } from "./common";
+import type { FrameKind, PartName, Spending } from "../types";
+import { elide, frame, nameIn, textWidth, widest } from "./common";
 
 export interface PartsData {
   rows: readonly Spending[];
@@ -17,7 +17,6 @@ interface Segment {
   from: number;
   share: number;
   fill: string;
-  opacity: number;
 }
 
 const BAR = 34;
@@ -44,25 +43,31 @@ export function partsChart({ rows, parts }: PartsData, theme: Theme, width: numb
         x1: "from",
         x2: (d: Segment) => d.from + d.ns,
         fill: "fill",
-        fillOpacity: "opacity",
         stroke: theme.paper,
+        strokeWidth: 1.5,
         title: (d: Segment) => `${d.contender}: ${d.name}\n${duration(d.ns)} for each answer, ${percent(d.share)}`,
         tip: { fill: theme.paper, stroke: theme.rule },
       }),
       Plot.text(named, { y: "contender", x: "from", text: (d: Segment) => elide(d.name, pixels(d.ns) - 8), textAnchor: "start", dx: 4, fill: theme.ink }),
       Plot.text(rows, { y: "contender", x: (d: Spending) => d.cpu_ns.estimate, text: (d: Spending) => duration(d.cpu_ns.estimate), textAnchor: "start", dx: 9, fontVariant: "tabular-nums" }),
-      Plot.text(rows, { y: "contender", text: (d: Spending) => elide(d.contender, left - 8, true), frameAnchor: "left", textAnchor: "start", dx: -left, fontWeight: 600 }),
+      Plot.text(rows, { y: "contender", ...nameIn(left - 8, (d: Spending) => d.contender), frameAnchor: "left", textAnchor: "start", dx: -left }),
     ],
   });
 }
 
-/** The kernel's parts in one colour, the program's in another, neighbours told apart by their fullness. */
+/** What sort of code spends a part. */
+export function codeOf({ part, is_kernel }: Pick<PartName, "part" | "is_kernel">): FrameKind {
+  if (part === "unassigned") return "unknown";
+  if (part === "jit") return "jit";
+  return is_kernel ? "kernel" : "native";
+}
+
 function segmentsOf(row: Spending, parts: readonly PartName[], theme: Theme): Segment[] {
   let from = 0;
-  return parts.flatMap(({ part, name, is_kernel }, i) => {
-    const ns = row.parts.find((of) => of.part === part)?.ns.estimate ?? 0;
-    const fill = part === "unassigned" ? theme.soft : ((is_kernel ? theme.series[0] : theme.series[1]) ?? theme.ink);
-    const segment = { contender: row.contender, name, ns, from, share: row.cpu_ns.estimate > 0 ? ns / row.cpu_ns.estimate : 0, fill, opacity: i % 2 === 0 ? 0.42 : 0.26 };
+  return parts.flatMap((part) => {
+    const ns = row.parts.find((of) => of.part === part.part)?.ns.estimate ?? 0;
+    const share = row.cpu_ns.estimate > 0 ? ns / row.cpu_ns.estimate : 0;
+    const segment = { contender: row.contender, name: part.name, ns, from, share, fill: theme.code[codeOf(part)] };
     from += ns;
     return ns > 0 ? [segment] : [];
   });

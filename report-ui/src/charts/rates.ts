@@ -3,8 +3,8 @@ import * as Plot from "@observablehq/plot";
 import { duration, rate, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
-import { timeLabel, timeTicks } from "./curves";
-import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
+import { timeLabel, timeTicks, withTicks } from "./curves";
+import { boundsOf, endNames, inFocus, strokes, type End, type Line } from "./lines";
 
 export interface RatePoint {
   offered: number;
@@ -44,16 +44,15 @@ export function ratesChart(data: RatesData, theme: Theme, width: number): Elemen
   const focus = flat.filter(({ line }) => !line.look.muted);
   const trials = inFocus(lines).flatMap((line) => (line as RateLine).trials.map((trial): FlatTrial => ({ ...trial, line: line as RateLine })));
   const times = [...flat.flatMap((point) => [point.low, point.high]), ...trials.map((trial) => trial.ns), ...(longest ? [longest] : [])].filter((ns) => ns > 0);
-  const [low, high] = [Math.min(...times) / 1.15, Math.max(...times) * 1.15];
+  const [low, high] = withTicks(Math.min(...times) / 1.15, Math.max(...times) * 1.15);
   const rates = [...flat, ...trials].map((point) => point.offered);
   const domain = rateDomain(rates);
   const bounds = boundsOf(lines, width, 62);
-  const y = (ns: number): number => bounds.bottom - (Math.log(ns / low) / Math.log(high / low)) * (bounds.bottom - bounds.top);
   const at = { x: "offered", y: "ns" } as const;
   return Plot.plot({
     ...frame(theme, width),
     ...bounds.margins,
-    x: { domain, label: "offered requests per second", labelAnchor: "center", labelArrow: "none", tickFormat: (x: number) => tick(rate(x)), ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0, tickPadding: 8 },
+    x: { domain, label: "offered requests per second", labelAnchor: "center", labelArrow: "none", tickFormat: rateTick, ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0, tickPadding: 8 },
     y: { type: "log", domain: [low, high], label: null },
     marks: [
       Plot.axisY(timeTicks(low, high), { text: timeLabel, tickSize: 0 }),
@@ -66,10 +65,13 @@ export function ratesChart(data: RatesData, theme: Theme, width: number): Elemen
       Plot.ruleX(focus, { x: "offered", y1: "low", y2: "high", stroke: (d: Flat) => d.line.look.color, strokeWidth: 5, strokeOpacity: 0.35 }),
       Plot.dot(focus, { ...at, fill: (d: Flat) => d.line.look.color, r: 3.6 }),
       Plot.tip([...focus, ...trials], Plot.pointer({ ...at, title: (d: Flat | FlatTrial) => describe(d, data.percentile), fill: theme.paper, stroke: theme.rule })),
-      endNames(ends(lines), y, bounds, theme),
+      endNames(ends(lines), bounds, theme),
     ],
   });
 }
+
+/** Nothing where three digits cannot tell the rate: its neighbour would have the same label. */
+export const rateTick = (perSecond: number): string => (Number(perSecond.toPrecision(3)) === perSecond ? tick(rate(perSecond)) : "");
 
 function rateDomain(rates: readonly number[]): [number, number] {
   const most = Math.max(...rates);
@@ -78,10 +80,10 @@ function rateDomain(rates: readonly number[]): [number, number] {
   return least > most / 2 ? [least - (most - least) * 0.08 - most * 0.01, most * 1.02] : [0, most * 1.04];
 }
 
-function ends(lines: readonly RateLine[]): { title: string; color: string; at: number }[] {
+function ends(lines: readonly RateLine[]): End[] {
   return (inFocus(lines) as RateLine[]).flatMap((line) => {
     const last = line.points.at(-1) ?? line.trials.slice().sort((a, b) => a.offered - b.offered).at(-1);
-    return last ? [{ title: line.title, color: line.look.color, at: last.ns }] : [];
+    return last ? [{ title: line.title, color: line.look.color, x: last.offered, y: last.ns }] : [];
   });
 }
 

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { ratio } from "../format";
 import type { Look, Theme } from "../theme";
 import type { Interval } from "../types";
-import { elide, frame, widest } from "./common";
+import { frame, nameIn, widest } from "./common";
 
 export interface RatioRow {
   title: string;
@@ -39,7 +39,7 @@ export function ratiosChart(rows: readonly RatioRow[], theme: Theme, width: numb
       Plot.ruleY(ours, { y: "i", x1: (row: (typeof ours)[number]) => row.ours.low, x2: (row: (typeof ours)[number]) => row.ours.high, stroke: (row: RatioRow) => row.look.color, strokeWidth: 7, strokeOpacity: 0.35 }),
       Plot.dot(theirs, { y: "i", x: "theirs", stroke: theme.soft, fill: theme.paper, strokeWidth: 1.5, r: 3.6 }),
       Plot.dot(ours, { y: "i", x: (row: (typeof ours)[number]) => row.ours.estimate, fill: (row: RatioRow) => row.look.color, r: 3.8, title: describe, tip: { fill: theme.paper, stroke: theme.rule } }),
-      Plot.text(rows, { y: at, text: (row: RatioRow) => elide(row.title, left - 10, true), frameAnchor: "left", textAnchor: "start", dx: -left, fontWeight: 600, fill: (row: RatioRow) => (row.ours ? theme.ink : theme.soft) }),
+      Plot.text(rows, { y: at, ...nameIn(left - 10, (row: RatioRow) => row.title), frameAnchor: "left", textAnchor: "start", dx: -left, fill: (row: RatioRow) => (row.ours ? theme.ink : theme.soft) }),
     ],
   });
 }

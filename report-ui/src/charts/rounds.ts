@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { rate, tick } from "../format";
 import type { Theme } from "../theme";
-import { elide, frame, NARROW, widest } from "./common";
+import { frame, nameIn, NARROW, widest } from "./common";
 import type { RoundDot, RoundStrip } from "./over-time";
 
 interface Placed extends RoundDot {
@@ -37,7 +37,7 @@ export function rawRoundsChart(strips: readonly RoundStrip[], theme: Theme, widt
     marks: [
       Plot.frame({ anchor: "bottom", stroke: theme.rule, insetLeft: -left }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1 }),
-      Plot.text(strips, { fy: "name", text: (strip: RoundStrip) => (narrow ? strip.title : elide(strip.title, left - 12, true)), frameAnchor: narrow ? "top-left" : "left", textAnchor: "start", dx: narrow ? 0 : -left, dy: narrow ? 4 : 0, fontWeight: 600, fill: theme.ink }),
+      Plot.text(strips, { fy: "name", ...nameIn((narrow ? width : left) - 12, (strip: RoundStrip) => strip.title), frameAnchor: narrow ? "top-left" : "left", textAnchor: "start", dx: narrow ? 0 : -left, dy: narrow ? 4 : 0, fill: theme.ink }),
       Plot.dot(placed.filter((dot) => dot.why === ""), { ...at, fill: "color", fillOpacity: 0.85, r: 2.6 }),
       Plot.dot(placed.filter((dot) => dot.why !== ""), { ...at, stroke: "color", fill: theme.paper, r: 2.8, strokeWidth: 1.3 }),
       Plot.tip(placed, Plot.pointer({ ...at, title: describe, fill: theme.paper, stroke: theme.rule })),

@@ -29,10 +29,9 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
   const highest = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => reach(point.throughput))));
   const top = highest * 1.02;
   const bounds = boundsOf(lines, width, 44);
-  const y = (value: number): number => bounds.bottom - (value / top) * (bounds.bottom - bounds.top);
   const ends = inFocus(lines).flatMap((line) => {
     const last = line.points.at(-1);
-    return last ? [{ title: line.title, color: line.look.color, at: last.throughput.estimate }] : [];
+    return last ? [{ title: line.title, color: line.look.color, x: last.connections, y: last.throughput.estimate }] : [];
   });
   const at = { x: "connections", y: (d: Flat) => d.throughput.estimate } as const;
   return Plot.plot({
@@ -56,7 +55,7 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
         title: (d: Flat) => `${d.line.title}\n${rateInterval(d.throughput).estimate} ${data.unit ?? "req/s"} at ${d.connections}\n${rateInterval(d.throughput).interval}`,
         tip: { fill: theme.paper, stroke: theme.rule },
       }),
-      endNames(ends, y, bounds, theme),
+      endNames(ends, bounds, theme),
     ],
   });
 }

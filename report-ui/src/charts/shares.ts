@@ -25,9 +25,8 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
     return points.map((point): Flat => ({ ...point, line }));
   });
   const bounds = boundsOf(lines, width, 46);
-  const y = (share: number): number => bounds.bottom - share * (bounds.bottom - bounds.top);
   const byMedian = [...inFocus(lines)].sort((a, b) => middle(a) - middle(b));
-  const names = byMedian.map((line) => ({ title: line.title, color: line.look.color, at: line.points.at(-1)?.share ?? 0 }));
+  const names = byMedian.map((line) => ({ title: line.title, color: line.look.color, x: last, y: line.points.at(-1)?.share ?? 0 }));
   const at = { x: "ns", y: "share" } as const;
   const ticks = timeTicks(first, last).filter((ns) => width > NARROW || /^1/.test(String(ns)));
   return Plot.plot({
@@ -41,7 +40,7 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks }),
       ...strokes(flat, at),
       Plot.tip(flat.filter(({ line }) => !line.look.muted), Plot.pointer({ ...at, title: (d: Flat) => `${d.line.title}\n${percent(d.share)} within ${duration(d.ns)}`, fill: theme.paper, stroke: theme.rule })),
-      endNames(names, y, bounds, theme),
+      endNames(names, bounds, theme),
     ],
   });
 }

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Estimate } from "../format";
 import type { Look, Theme } from "../theme";
 import type { Interval } from "../types";
-import { elide, frame, NARROW, reach, widest } from "./common";
+import { elide, frame, nameIn, NARROW, reach, widest } from "./common";
 
 export interface StandingRow {
   name: string;
@@ -140,16 +140,18 @@ function names(rows: StandingRow[], place: Place, theme: Theme): Plot.Markish[] 
   return [
     Plot.text(rows, {
       y: "name",
-      text: (row: StandingRow) => (place.narrow ? tierAndTitle(row) : elide(row.title, place.left - nameLeft(place) - 8, true)),
+      ...nameIn(roomForNames(place), (row: StandingRow) => (place.narrow ? tierAndTitle(row) : row.title)),
       frameAnchor: "left",
       textAnchor: "start",
       dx: place.narrow ? 0 : nameLeft(place) - place.left,
       dy: place.narrow ? -9 : 0,
       fill: (row: StandingRow) => (row.withheld === null ? theme.ink : theme.soft),
-      fontWeight: 600,
     }),
   ];
 }
+
+/** Beside the marks, or above them as far as the figure at the right. */
+const roomForNames = (place: Place): number => (place.narrow ? place.width - place.left - place.right : place.left - nameLeft(place)) - 8;
 
 const nameLeft = ({ tiered }: Place): number => (tiered ? NAME_LEFT : 4);
 

@@ -6,6 +6,21 @@ import { whenNeeded } from "../schedule";
 import { pageTheme } from "../theme";
 import { TakeFigure } from "./Take";
 
+/** The size of letters for which charts are drawn, in pixels. */
+const USUAL_TEXT = 16;
+
+/** How many times larger than usual the reader wants letters. */
+const textScale = (): number => (parseFloat(getComputedStyle(document.documentElement).fontSize) || USUAL_TEXT) / USUAL_TEXT;
+
+/** Drawn for less room and then enlarged, so that letters, rows and marks all keep pace with the page's text. */
+export function drawnAt(scale: number, width: number, draw: Draw): Element {
+  const drawing = draw(pageTheme, Math.floor(width / scale));
+  for (const side of ["width", "height"]) {
+    drawing.setAttribute(side, String(Number(drawing.getAttribute(side)) * scale));
+  }
+  return drawing;
+}
+
 interface Props {
   /** What the chart shows, for those who cannot see it. */
   label: string;
@@ -33,7 +48,7 @@ export function Chart({ label, draw, twin }: Props): JSX.Element {
     if (!element || width === 0) return;
     element.classList.add("undrawn");
     return whenNeeded(element, () => {
-      const drawing = draw(pageTheme, width);
+      const drawing = drawnAt(textScale(), width, draw);
       // The label speaks for all of it; its parts have labels that no role allows.
       drawing.setAttribute("aria-hidden", "true");
       element.replaceChildren(drawing);

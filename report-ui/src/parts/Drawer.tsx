@@ -12,6 +12,7 @@ import type { Entry, NotRun, Spot, Standing } from "../types";
 import { useCells } from "../useFindings";
 import { Facts } from "./Facts";
 import { readableTime } from "./Header";
+import { Prose } from "./Prose";
 import { Table, type Column } from "./Table";
 
 export function Drawer({ report, name }: { report: Report; name: string }): JSX.Element | null {
@@ -74,8 +75,8 @@ function Warnings({ report, name }: { report: Report; name: string }): JSX.Eleme
       <ul class="plain">
         {own.map(({ rule, evidence, remedy }) => (
           <li key={rule}>
-            <b>{ruleInWords(rule)}</b> {evidence}
-            {remedy && <span class="remedy"> {remedy}</span>}
+            <b>{ruleInWords(rule)}</b>: <Prose words={evidence} />
+            {remedy && <p class="remedy"><Prose words={remedy} /></p>}
           </li>
         ))}
       </ul>
@@ -136,7 +137,7 @@ function Measured({ report, name }: { report: Report; name: string }): JSX.Eleme
       <ul class="plain">
         {checks.map((check) => (
           <li key={check.place + check.rule}>
-            <b>{check.place}</b> {check.evidence}
+            <b>{check.place}</b> <Prose words={check.evidence} />
           </li>
         ))}
       </ul>

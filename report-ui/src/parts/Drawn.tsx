@@ -7,7 +7,7 @@ interface Props {
   /** Everybody of whom there is something to draw. */
   names: readonly string[];
   /** Of more than so many only those in focus are drawn; without it the others are grey. */
-  most?: number;
+  most?: number | undefined;
 }
 
 export function Drawn({ report, names, most }: Props): JSX.Element | null {

@@ -20,7 +20,7 @@ export function Name({ report, name, pin, note }: Props): JSX.Element {
     <span class="name">
       {pin && !isLimit && <Pin report={report} name={name} />}
       <i style={{ background: isLimit ? "none" : lookOf(report, name).color }} class={isLimit ? "limit-mark" : ""} aria-hidden="true" />
-      <button type="button" class="open" aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
+      <button type="button" class="open" title={name} aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
         {name}
       </button>
       {behind && <small> {behind}</small>}

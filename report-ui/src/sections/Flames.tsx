@@ -6,9 +6,10 @@ import { callAt, foundShare, hottest, pathOf, treeOf, type Call, type Hot } from
 import { addedDuration, duration, percent } from "../format";
 import { Chart } from "../parts/Chart";
 import { Select } from "../parts/Choice";
+import { Legend, sortsOf } from "../parts/Legend";
 import { Table, type Column } from "../parts/Table";
 import { atLoad } from "../state";
-import type { Theme } from "../theme";
+import { pageTheme, type Theme } from "../theme";
 import type { Flame } from "../types";
 
 /** Functions in the table, and callees that are offered as buttons. */
@@ -37,7 +38,7 @@ export function Flames({ flames }: { flames: readonly Flame[] }): JSX.Element | 
     <div>
       <h3>Which functions</h3>
       <p class="key">
-        Each bar is a function with all that it calls, standing on its caller, as wide as its CPU time for an answer. {base ? `Fuller in one colour takes more than in ${titleOf(base)}, in the other less.` : "Colours tell the kernel, compiled code and code compiled at run time apart."} Press a bar to see it alone.
+        Each bar is a function with all that it calls, standing on its caller, as wide as its CPU time for an answer. {base && "The fuller its colour, the greater the difference. "}Press a bar to see it alone.
       </p>
       <div class="flames">
         <Select label="functions of" options={options} chosen={titleOf(flame)} onChoose={choose} />
@@ -49,10 +50,16 @@ export function Flames({ flames }: { flames: readonly Flame[] }): JSX.Element | 
         {find !== "" && <output>{percent(foundShare(root, find))} of the time</output>}
       </div>
       <Steps at={at} onZoom={(call) => zoom(namesTo(call))} />
+      <Legend entries={base ? differencesFrom(base) : sortsOf(flame.kinds)} />
       <Chart label={`Functions of ${titleOf(flame)}${base ? ` against ${titleOf(base)}` : ""} by CPU time.`} draw={draw} twin={<Table caption={`Functions of ${titleOf(flame)}`} columns={hotColumns(root, base !== undefined)} rows={hottest(root, other).slice(0, MOST_HOT)} />} />
     </div>
   );
 }
+
+const differencesFrom = (base: Flame): [color: string, words: string][] => [
+  [pageTheme.more, `takes more than in ${titleOf(base)}`],
+  [pageTheme.less, "takes less"],
+];
 
 /** The names that lead from the root to a call. */
 const namesTo = (call: Call): string[] => pathOf(call).slice(1).map(({ name }) => name);

@@ -16,6 +16,9 @@ import { ruleInWords } from "./Trust";
 /** Of more contenders than this only those in focus. */
 const MOST_STRIPS = 16;
 
+/** What the standings take out of a round, its figures here still have. */
+export const AS_MEASURED = "As measured, before the machine's speed is taken out.";
+
 export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const all = useMemo(() => stripsOf(report, cell), [report, cell]);
   const strips = useMemo(() => focused(report, all, (strip) => strip.name, MOST_STRIPS), [report, all]);
@@ -27,7 +30,7 @@ export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }
     <Section
       id="over-time"
       title="Over time"
-      question={`Was anything drifting or disturbed? Each window's distance from its contender's own median, in true order, ${cell.where}. Hollow: void, or withheld. Cross: died.`}
+      question={`Was anything drifting or disturbed? Each window's distance from its contender's own median, in true order, ${cell.where}. ${AS_MEASURED} Hollow: void, or withheld. Cross: died.`}
     >
       <Drawn report={report} names={all.map(({ name }) => name)} most={MOST_STRIPS} />
       <Chart
@@ -42,16 +45,17 @@ export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }
 /** The windows at capacity of each contender, with those that it did not live to see. */
 export function stripsOf(report: Report, cell: Cell): RoundStrip[] {
   const { spot } = cell;
-  return cell.standings.map(({ contender, withheld }) => {
+  return cell.standings.map(({ contender, withheld, rounds_per_second }) => {
     const samples = cell.samples.filter((sample) => sample.contender === contender && sample.offered === CAPACITY);
     const measured = samples.map((sample): RoundDot => ({
       offsetNs: sample.offset_ns,
       round: sample.round,
       perSecond: sample.per_second,
+      usualPerSecond: sample.counts && !withheld ? (rounds_per_second[sample.round] ?? null) : null,
       why: objection(sample, withheld ?? null),
     }));
     const died = report.head.failures.filter((failure) => failure.contender === contender && failure.missing.some((missed) => isSamePlace(missed, spot)));
-    const crosses = died.map((failure): RoundDot => ({ offsetNs: failure.offset_ns, round: failure.round, perSecond: null, why: failure.why.reason }));
+    const crosses = died.map((failure): RoundDot => ({ offsetNs: failure.offset_ns, round: failure.round, perSecond: null, usualPerSecond: null, why: failure.why.reason }));
     const dots = [...measured, ...crosses].sort((a, b) => a.offsetNs - b.offsetNs);
     return { name: contender, title: contender, look: lookOf(report, contender), dots };
   });

@@ -29,7 +29,7 @@ const CURRENCIES: readonly Currency[] = [
 ];
 
 /** Of more contenders than this only those in focus. */
-const MOST_ROWS = 24;
+export const MOST_ROWS = 24;
 
 function kernelShare({ price: { user_ns, system_ns } }: Standing): number | null {
   return user_ns == null || system_ns == null || user_ns + system_ns === 0 ? null : system_ns / (user_ns + system_ns);

@@ -1,19 +1,21 @@
 /** Response times against the offered rate, with redlines and their objective. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { priceChart, type PriceRow } from "../charts/price";
 import { ratesChart, type RateLine, type RatePoint } from "../charts/rates";
-import { duration, percent, rate } from "../format";
+import { duration, listed, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
 import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, type Cell, type Report } from "../select";
+import { focused, lookOf, type Cell, type Report } from "../select";
 import { objectiveOf, PERCENTILES, type Objective } from "../slo";
 import type { Theme } from "../theme";
 import type { LatencyStanding, RedlineStanding } from "../types";
 import { loadInWords } from "./Curves";
+import { MOST_ROWS } from "./Price";
 
 const ENDS: Record<RedlineStanding["end"], string> = {
   confirmed: "confirmed",
@@ -25,18 +27,15 @@ const ENDS: Record<RedlineStanding["end"], string> = {
 
 export function RatesSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const objective = objectiveOf(cell.redlines[0]?.offered ?? "");
-  const wanted = report.view.tail || objective?.percentile || "p99";
-  const tail = Object.hasOwn(PERCENTILES, wanted) ? wanted : "p99";
-  const lines = useMemo(() => linesOf(report, cell, tail), [report, cell, tail]);
-  const draw = useMemo(() => {
-    const longest = objective?.percentile === tail ? objective.longest_ns : null;
-    return (theme: Theme, width: number) => ratesChart({ lines, percentile: tail, longest }, theme, width);
-  }, [lines, tail]);
+  const tails = useMemo(() => tailsOf(report, cell), [report, cell]);
+  const names = namesOf(cell);
+  const tail = chosenTail(tails, names.length, [report.view.tail, objective?.percentile]);
+  const times = cell.latency.length > 0 ? <Times report={report} cell={cell} /> : undefined;
   return (
     <Section id="rates" title="Latency against load" question={question(cell, objective)}>
-      <Choice legend="percentile" options={Object.keys(PERCENTILES)} chosen={tail} onChoose={(chosen) => report.choose({ tail: chosen })} />
-      <Drawn report={report} names={lines.map(({ name }) => name)} />
-      {lines.length > 0 && <Chart label={`${tail} of the response time against the offered rate, ${cell.where}.`} draw={draw} twin={cell.latency.length > 0 ? <Times report={report} cell={cell} /> : undefined} />}
+      {tails.length > 1 && <Choice legend="percentile" options={tails.map(({ percentile }) => percentile)} chosen={tail?.percentile ?? ""} onChoose={(chosen) => report.choose({ tail: chosen })} />}
+      {tail ? <TailChart report={report} cell={cell} tail={tail} objective={objective} twin={times} /> : times}
+      {tail && <Untold tail={tail} names={names} />}
       {cell.redlines.map(({ offered, standings }) => (
         <Table key={offered} caption={`Redlines, ${offered ?? ""}`} columns={redlineColumns(report)} rows={standings} />
       ))}
@@ -44,9 +43,76 @@ export function RatesSection({ report, cell }: { report: Report; cell: Cell }): 
   );
 }
 
+/** A percentile, with a line for each contender for which it can be told. */
+interface Tail {
+  percentile: string;
+  lines: RateLine[];
+}
+
+/** The percentiles that can be told for anybody. */
+function tailsOf(report: Report, cell: Cell): Tail[] {
+  const all = Object.keys(PERCENTILES).map((percentile) => ({ percentile, lines: linesOf(report, cell, percentile) }));
+  return all.filter(({ lines }) => lines.length > 0);
+}
+
+/** The first of those wanted that there is, else the highest that can be told for most contenders. */
+export function chosenTail<T extends { percentile: string; lines: readonly unknown[] }>(tails: readonly T[], contenders: number, wanted: readonly (string | undefined)[]): T | undefined {
+  const asked = wanted.flatMap((one) => tails.find(({ percentile }) => percentile === one) ?? []);
+  return asked[0] ?? tails.findLast(({ lines }) => lines.length * 2 > contenders) ?? tails[0];
+}
+
+/** Whose times are not withheld. */
+function namesOf({ latency, redlines }: Cell): string[] {
+  const told = latency.flatMap(({ standings }) => standings.filter(({ withheld }) => !withheld));
+  return [...new Set([...told, ...redlines.flatMap(({ standings }) => standings)].map(({ contender }) => contender))];
+}
+
+/** The one rate that was offered to all; null where there are several, or where a rate was searched for. */
+export function rateOf({ latency, redlines }: Pick<Cell, "latency" | "redlines">): number | null {
+  const told = latency.flatMap(({ standings }) => standings.filter(({ withheld }) => !withheld));
+  const rates = new Set(told.map((standing) => standing.offered_per_second));
+  return redlines.length === 0 && rates.size === 1 ? (told[0]?.offered_per_second ?? null) : null;
+}
+
 function question(cell: Cell, objective: Objective | undefined): string {
-  const what = `How long do requests take, from when they were due, as the offered rate grows, ${cell.where}?`;
+  const offered = rateOf(cell);
+  const at = offered === null ? "as the offered rate grows" : `at ${rate(offered)} requests per second offered to each`;
+  const what = `How long do requests take, from when they were due, ${at}, ${cell.where}?`;
   return objective ? `${what} The redline is the highest rate that keeps ${objective.words}.` : `${what} Dot and bar: median over rounds and its interval.`;
+}
+
+interface TailProps {
+  report: Report;
+  cell: Cell;
+  tail: Tail;
+  objective: Objective | undefined;
+  twin: JSX.Element | undefined;
+}
+
+/** Lines over the offered rates, or a dot for each contender where there is one rate only. */
+function TailChart({ report, cell, tail: { percentile, lines }, objective, twin }: TailProps): JSX.Element {
+  const offered = rateOf(cell);
+  const draw = useMemo(() => {
+    const longest = objective?.percentile === percentile ? objective.longest_ns : null;
+    const rows = focused(report, lines, ({ name }) => name, MOST_ROWS).flatMap(rowsOf);
+    return (theme: Theme, width: number) => (offered === null ? ratesChart({ lines, percentile, longest }, theme, width) : priceChart(rows, duration, theme, width));
+  }, [report, lines, percentile, offered]);
+  const against = offered === null ? "against the offered rate" : `at ${rate(offered)} requests per second`;
+  return (
+    <>
+      <Drawn report={report} names={lines.map(({ name }) => name)} most={offered === null ? undefined : MOST_ROWS} />
+      <Chart label={`${percentile} of the response time ${against}, ${cell.where}.`} draw={draw} twin={twin} />
+    </>
+  );
+}
+
+/** The one point of a line as a row. */
+const rowsOf = ({ name, title, look, points }: RateLine): PriceRow[] => points.slice(0, 1).map(({ ns, low, high }) => ({ name, title, look, value: ns, range: [low, high] }));
+
+/** Who has no figure, lest it be looked for. */
+function Untold({ tail: { percentile, lines }, names }: { tail: Tail; names: readonly string[] }): JSX.Element | null {
+  const untold = names.filter((name) => !lines.some((line) => line.name === name));
+  return untold.length === 0 ? null : <p class="key">{`${percentile} cannot be told for ${listed(untold)}.`}</p>;
 }
 
 /** A line for each contender through the loads that were offered to it; the windows of a search are dots. */

@@ -10,7 +10,7 @@ import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import type { Theme } from "../theme";
-import { stripsOf } from "./OverTime";
+import { AS_MEASURED, stripsOf } from "./OverTime";
 
 export function RoundsSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const strips = useMemo(() => stripsOf(report, cell), [report, cell]);
@@ -19,7 +19,7 @@ export function RoundsSection({ report, cell }: { report: Report; cell: Cell }):
     <Section
       id="rounds"
       title="Every raw round"
-      question={`What do the estimates rest on? Validated answers per second in each window, first round above the last, ${cell.where}. Hollow: void, or withheld.`}
+      question={`What do the estimates rest on? Validated answers per second in each window, first round above the last, ${cell.where}. ${AS_MEASURED} Hollow: void, or withheld.`}
     >
       <Chart
         label={`Throughput of every measured window of each contender, ${cell.where}.`}
@@ -33,15 +33,19 @@ export function RoundsSection({ report, cell }: { report: Report; cell: Cell }):
 /** The windows of some contenders in true order. */
 export function roundsTable(report: Report, strips: readonly RoundStrip[], caption: string): JSX.Element {
   const rows = strips.flatMap((strip) => strip.dots.map((dot) => ({ ...dot, name: strip.name }))).sort((a, b) => a.offsetNs - b.offsetNs);
-  return <Table caption={caption} columns={columns(report)} rows={rows} />;
+  return <Table caption={caption} columns={columns(report, rows)} rows={rows} />;
 }
 
-function columns(report: Report): Column<RoundDot & { name: string }>[] {
+type Row = RoundDot & { name: string };
+
+function columns(report: Report, rows: readonly Row[]): Column<Row>[] {
+  const usual: Column<Row> = { head: "at usual speed", cell: (dot) => (dot.usualPerSecond === null ? "–" : rate(dot.usualPerSecond)), sort: (dot) => dot.usualPerSecond };
   return [
     { head: "contender", text: true, cell: (dot) => <Name report={report} name={dot.name} />, sort: (dot) => dot.name },
     { head: "round", cell: (dot) => dot.round + 1, sort: (dot) => dot.round },
     { head: "at", cell: (dot) => span(dot.offsetNs), sort: (dot) => dot.offsetNs },
     { head: "req/s", cell: (dot) => (dot.perSecond === null ? "–" : rate(dot.perSecond)), sort: (dot) => dot.perSecond },
+    ...(rows.some((dot) => dot.usualPerSecond !== null) ? [usual] : []),
     { head: "objection", text: true, cell: (dot) => dot.why, sort: (dot) => dot.why || null },
   ];
 }

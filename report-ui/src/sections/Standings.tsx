@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { standingsChart, type StandingRow, type StandingsData } from "../charts/standings";
-import { percent, ratio } from "../format";
+import { capitalised, percent, ratio } from "../format";
 import { METRICS, metricOf, ranked, THROUGHPUT, valueOf, type Metric } from "../metrics";
 import { Chart } from "../parts/Chart";
 import { Choice, Select } from "../parts/Choice";
+import { Prose } from "../parts/Prose";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
 import { pairsOf, ratioOf, type Ratio } from "../ratio";
@@ -27,6 +28,7 @@ export function StandingsSection({ report, cell }: { report: Report; cell: Cell 
     const data = chartData(report, cell, metric, comparison);
     return (theme: Theme, width: number) => standingsChart(data, theme, width);
   }, [report, cell, metric, comparison]);
+  const notes = cell.notes.map((note) => `${capitalised(note)}.`).join(" ");
   const counts = contendersOf(report, cell).some((standing) => !standing.withheld);
   return (
     <Section id="standings" title="Standings" wide question={counts ? `${metric.question}, ${cell.where}.` : `No figure counts, ${cell.where}; the table says why.`}>
@@ -34,7 +36,7 @@ export function StandingsSection({ report, cell }: { report: Report; cell: Cell 
         <>
           <Controls report={report} cell={cell} metric={metric} />
           <Chart label={`${metric.title} of each contender, ${cell.where}; the table below holds the figures.`} draw={draw} />
-          <p class="key">{keyOf(report, cell, metric)}</p>
+          <p class="key"><Prose words={keyOf(report, cell, metric)} /></p>
         </>
       )}
       <Table
@@ -50,6 +52,7 @@ export function StandingsSection({ report, cell }: { report: Report; cell: Cell 
         p50 and p99 are service times, {cell.where}, all busy: a closed loop says nothing about times at a given rate. Two
         contenders that share a letter are not shown to differ. Press a name for all that is known of it.
       </p>
+      {notes !== "" && <p class="key"><Prose words={notes} /></p>}
     </Section>
   );
 }
@@ -57,11 +60,11 @@ export function StandingsSection({ report, cell }: { report: Report; cell: Cell 
 function Controls({ report, cell, metric }: { report: Report; cell: Cell; metric: Metric }): JSX.Element {
   const known = METRICS.filter((one) => cell.standings.some((standing) => valueOf(one, standing)));
   const others = contendersOf(report, cell).filter((standing) => !standing.withheld);
-  const none: [string, string] = ["", report.limit ? "the limit" : "nobody"];
+  const none: [string, string] = ["", metric === THROUGHPUT && report.limit ? "the limit" : "nobody"];
   return (
     <div class="controls">
       <Choice legend="metric" options={known.map(({ title }) => title)} chosen={metric.title} onChoose={(title) => report.choose({ metric: idOf(title) })} />
-      <Select label="compared with" options={[none, ...others.map(({ contender }): [string, string] => [contender, contender])]} chosen={report.view.baseline} onChoose={(baseline) => report.choose({ baseline })} />
+      {others.length > 1 && <Select label="compared with" options={[none, ...others.map(({ contender }): [string, string] => [contender, contender])]} chosen={report.view.baseline} onChoose={(baseline) => report.choose({ baseline })} />}
     </div>
   );
 }
@@ -74,8 +77,8 @@ function idOf(title: string): string {
 
 function keyOf(report: Report, cell: Cell, metric: Metric): string {
   if (metric !== THROUGHPUT) return "Dot and bar: estimate and, where rounds give one, its interval. The best stands first.";
-  const limit = limitOf(report, cell) ? " Dashed line: what this machine could do with these bytes." : "";
-  return `Dot and bar: estimate and 95 % interval. Ticks: rounds.${limit} Contenders in one tier are not shown to differ.`;
+  const limit = limitOf(report, cell) ? " Dashed line, in its grey interval: what this machine could do with these bytes." : "";
+  return `Dot and bar: estimate and 95 % interval. Ticks: rounds. All are at the machine's usual speed; rounds that do not count are left out.${limit} Contenders in one tier are not shown to differ.`;
 }
 
 function chartData(report: Report, cell: Cell, metric: Metric, comparison: Comparison): StandingsData {

@@ -1,9 +1,10 @@
 /** Where the time goes, and why one spends more than another: of those that were profiled. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { partsChart } from "../charts/parts";
+import { codeOf, partsChart } from "../charts/parts";
 import { capitalised, duration, durationInterval, percent } from "../format";
 import { Chart } from "../parts/Chart";
+import { Legend, sortsOf } from "../parts/Legend";
 import { Prose } from "../parts/Prose";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -41,13 +42,14 @@ function Load({ report, why }: { report: Report; why: Explained }): JSX.Element 
       {why.sentences.map((sentence) => (
         <p key={sentence}><Prose words={sentence} /></p>
       ))}
+      <Legend entries={sortsOf(why.parts.map(codeOf))} />
       <Chart label={`CPU time for each answer by parts, ${load}.`} draw={draw} twin={<Table caption={`CPU time for each answer by parts, ${load}`} columns={partColumns(rows)} rows={why.parts} />} />
       {why.compared.map(({ base, contender, lines }) => (
         <div key={contender}>
           <h4>
             {contender} less {base}
           </h4>
-          <Table caption={`${contender} less ${base}, ${load}`} columns={lineColumns(base, contender)} rows={lines} />
+          <Table caption={`${contender} less ${base}, ${load}`} columns={lineColumns(base, contender, lines)} rows={lines} />
         </div>
       ))}
       <details class="twin">
@@ -82,13 +84,14 @@ function partColumns(rows: readonly Spending[]): Column<PartName>[] {
 }
 
 /** Texts as every format has them. */
-function lineColumns(base: string, contender: string): Column<Line>[] {
+function lineColumns(base: string, contender: string, lines: readonly Line[]): Column<Line>[] {
+  const because: Column<Line> = { head: "for each answer", text: true, cell: (line) => line.because };
   return [
     { head: "part", text: true, cell: ({ name }) => name },
     { head: base, cell: (line) => line.base },
     { head: contender, cell: (line) => line.contender },
     { head: "difference", cell: ({ difference }) => <b>{difference}</b> },
     { head: "95 % interval", cell: ({ interval }) => interval },
-    { head: "for each answer", text: true, cell: ({ because }) => because },
+    ...(lines.some((line) => line.because !== "") ? [because] : []),
   ];
 }
