@@ -45,8 +45,6 @@ pub(crate) struct Pipeline {
     accepted_bytes: u32,
     /// Kinds (by number modulo 64) of which a response was parsed strictly on this connection.
     proven: u64,
-    /// The server will close the connection.
-    closing: bool,
 }
 
 impl Protocol for Http1 {
@@ -140,10 +138,13 @@ impl Protocol for Http1 {
             }
             Advance::Done { used, answer, keeps_alive } => {
                 line.proven |= if answer.verdict.is_ok() { bit } else { 0 };
-                line.closing |= !keeps_alive;
                 let (place, is_premature) = (line.first, line.unaccepted == line.in_flight);
                 line.pop();
-                let end = if is_premature { End::Premature(answer) } else { End::Answered(answer) };
+                let end = match is_premature {
+                    _ if !keeps_alive => End::Last(answer),
+                    true => End::Premature(answer),
+                    false => End::Answered(answer),
+                };
                 Ok(Progress::Ended { used, place, end })
             }
         }
@@ -155,7 +156,6 @@ impl Protocol for Http1 {
         }
         let place = line.first;
         let answer = line.reader.end(traffic.judge(&row[place as usize]))?;
-        line.closing = true;
         line.pop();
         Some((place, answer))
     }
@@ -256,11 +256,6 @@ impl Line for Pipeline {
     #[inline]
     fn has_unsent(&self) -> bool {
         self.unaccepted > 0
-    }
-
-    #[inline]
-    fn is_closing(&self) -> bool {
-        self.closing
     }
 
     #[inline]

@@ -99,6 +99,8 @@ pub(crate) enum Progress {
 pub(crate) enum End {
     /// With an answer.
     Answered(Answer),
+    /// With the last answer of its connection: what was asked behind it, the server has not looked at (RFC 9112 §9.6).
+    Last(Answer),
     /// With an answer, though the request has not left: what is left of it would be taken for another.
     Premature(Answer),
     /// With what is no answer, for this reason; other requests of the connection are not concerned.

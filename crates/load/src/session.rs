@@ -207,10 +207,13 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         is_by_server && self.slots[index as usize].rested && self.flights.row(index).iter().all(is_silent)
     }
 
-    /// Gives back what is in flight on the slot, to be sent again on another connection.
+    /// Gives back what is in flight on the slot, to be sent again on another connection, the oldest first where places are a ring.
     fn take_back(&mut self, index: u32, now: Nanos) {
+        let oldest = self.slots[index as usize].line.oldest().unwrap_or_default();
         let row = self.flights.row(index);
-        let flights: Vec<Flight> = row.iter().filter(|flight| flight.live).copied().collect();
+        let (later, earlier) = row.split_at(oldest as usize);
+        let flights: Vec<Flight> =
+            earlier.iter().chain(later).filter(|flight| flight.live).copied().collect();
         row.iter_mut().for_each(|flight| flight.live = false);
         self.in_flight -= flights.len();
         flights.iter().rev().for_each(|flight| self.give_back(flight, now));
@@ -223,7 +226,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         let first = flight.sent_first.unwrap_or(flight.sent);
         if now - first >= self.timeout {
             self.recorder.failed(flight, ErrorClass::SendTimeout, now);
-            let why = "the server gave the request back each time, unlooked at (GOAWAY, REFUSED_STREAM)";
+            let why = "the server gave the request back each time, unlooked at (GOAWAY, REFUSED_STREAM, Connection: close)";
             return self.recorder.sample(ErrorClass::SendTimeout, &[], || why.to_owned());
         }
         self.recorder.returned(flight, now);

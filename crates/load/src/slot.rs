@@ -144,8 +144,10 @@ pub(crate) trait Line: Default {
         None
     }
 
-    /// Whether the connection takes no more requests, by the server's will.
-    fn is_closing(&self) -> bool;
+    /// Whether the connection takes no more requests, by the server's will, though some in flight may still be answered.
+    fn is_closing(&self) -> bool {
+        false
+    }
 
     /// Gives up the request at a place, if the connection can go on without it; says whether it can.
     fn cancel(&mut self, _place: u16) -> bool {

@@ -245,7 +245,7 @@ pub struct Books {
     /// Connections that were established.
     pub connections_opened: u64,
     /// Times that a request was sent once more, as the server had said that it had not looked at it (HTTP/2: GOAWAY,
-    /// REFUSED_STREAM). No outcome: each such request ended later in another way.
+    /// REFUSED_STREAM; HTTP/1.1: `Connection: close` in an answer before). No outcome: each such request ended later in another way.
     #[serde(default)]
     pub repeated: u64,
 }

@@ -12,6 +12,9 @@ use crate::slot::{Flight, State};
 /// The status with which a server ends a connection on which no request came (RFC 9110 §15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
+/// What is said of a server that goes on behind an answer with which it ends the connection.
+const BEHIND_THE_LAST: &str = "bytes follow the last answer of a connection";
+
 impl<A: Arrivals, P: Protocol> Session<A, P> {
     /// Whether bytes of the slot's connection are being dropped.
     #[inline]
@@ -35,7 +38,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 Ok(Progress::More(used)) => return (read + used, self.rest(index, now)),
                 Ok(Progress::Ended { used, place, end }) => {
                     read += used;
-                    match self.ended_one(index, place, end, rest, now) {
+                    match self.ended_one(index, place, end, rest.split_at(used), now) {
                         Fate::Keep => {}
                         fate => return (read, fate),
                     }
@@ -84,7 +87,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     pub(crate) fn ended(&mut self, index: u32, now: Nanos) {
         let line = &mut self.slots[index as usize].line;
         if let Some((place, answer)) = self.protocol.end(line, self.flights.row(index), &mut self.traffic) {
-            self.ended_one(index, place, End::Answered(answer), &[], now);
+            self.ended_one(index, place, End::Last(answer), (&[], &[]), now);
         }
         let line = &self.slots[index as usize].line;
         if line.in_flight() > 0
@@ -95,9 +98,16 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.lose(index, now, Loss::Of(ErrorClass::EarlyEof));
     }
 
-    /// The request at a place of the slot has ended.
+    /// The request at a place of the slot has ended, with the first of these bytes; the others came behind it.
     #[inline]
-    fn ended_one(&mut self, index: u32, place: u16, end: End, bytes: &[u8], now: Nanos) -> Fate {
+    fn ended_one(
+        &mut self,
+        index: u32,
+        place: u16,
+        end: End,
+        (bytes, behind): (&[u8], &[u8]),
+        now: Nanos,
+    ) -> Fate {
         let row = self.flights.row(index);
         row[place as usize].live = false;
         let flight = row[place as usize];
@@ -108,12 +118,21 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             None => Nanos::MAX,
         };
         match end {
-            End::Answered(answer) if self.is_notice_of_idleness(index, &answer) => {
-                self.give_back(&flight, now);
+            End::Answered(answer) | End::Last(answer) if self.is_notice_of_idleness(index, &answer) => {
                 self.take_back(index, now);
+                self.give_back(&flight, now);
                 return Fate::Abort;
             }
             End::Answered(answer) => self.answered(index, &flight, answer, bytes, now),
+            End::Last(answer) => {
+                self.answered(index, &flight, answer, bytes, now);
+                self.take_back(index, now);
+                self.slots[index as usize].state = State::Closing;
+                if !behind.is_empty() {
+                    let breach = Breach::Unsolicited(BEHIND_THE_LAST.to_owned());
+                    return self.breached(index, breach, behind, now);
+                }
+            }
             End::Premature(answer) => {
                 self.answered(index, &flight, answer, bytes, now);
                 self.lose(index, now, Loss::Of(ErrorClass::ResetBeforeHead));

@@ -14,12 +14,17 @@ const TIMEOUT: Nanos = Nanos(1000);
 
 /// One open connection of depth 3 at time 10, with requests of 100 bytes of body.
 fn session(most: u32) -> Session<Closed, Http1> {
+    session_of_depth(3, most)
+}
+
+/// One open connection of this depth at time 10, with such requests.
+fn session_of_depth(pipeline: u32, most: u32) -> Session<Closed, Http1> {
     let expect = Expect { body: Some("ok".into()), ..Expect::default() };
     let body = Some("x".repeat(100));
     let kind =
         RequestKind { weight: 1, method: "PUT".into(), path: "/".into(), headers: Vec::new(), body, expect };
     let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
-    let plan = LoadPlan { pipeline: 3, ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind]) };
+    let plan = LoadPlan { pipeline, ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind]) };
     let (protocol, random) = (Http1::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
     let numbers = |kind| protocol.numbers(kind);
     let traffic = Traffic::new(&plan.requests, &numbers, plan.checking, numbering, random).unwrap();
@@ -136,6 +141,76 @@ fn the_last_request_of_a_connection_asks_to_close_and_the_connection_lingers() {
     assert_eq!((fate, session.issue(Nanos(21))), (Fate::Linger(Nanos(20) + LINGER), None));
     assert_eq!(session.received(0, b"x", Nanos(22)), (1, Fate::Abort));
     assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (1, 0));
+}
+
+/// The last answer of a connection.
+const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+
+/// An answer that ends with its connection.
+const ENDLESS: &[u8] = b"HTTP/1.1 200 OK\r\n\r\nok";
+
+#[test]
+fn what_was_asked_behind_the_last_answer_of_a_connection_is_asked_again_whatever_becomes_of_it() {
+    for end in [
+        (|session| session.ended(0, Nanos(30))) as fn(&mut Session<Closed, Http1>),
+        |session| session.lose(0, Nanos(30), Loss::Reset),
+        |session| session.lose(0, Nanos(30), Loss::TimedOut),
+        |session| assert_eq!(session.received(0, OK, Nanos(30)).1, Fate::Abort),
+    ] {
+        let mut session = session(u32::MAX);
+        send_all(&mut session, 10);
+        let last = session.received(0, &[OK, LAST].concat(), Nanos(20));
+        assert_eq!(last, (OK.len() + LAST.len(), Fate::Linger(Nanos(20) + LINGER)));
+        assert_eq!((session.in_flight(), send_all(&mut session, 21)), (0, 0));
+        end(&mut session);
+        assert_eq!((session.recorder.total.ok, session.recorder.repeated), (2, 1));
+        session.vacated(0);
+        session.opened(0, Nanos(40), None);
+        send_all(&mut session, 40);
+        session.received(0, &[OK, OK, OK].concat(), Nanos(50));
+        assert_eq!((session.recorder.total.ok, session.schedule.issued(), errors(&session)), (5, 5, vec![]));
+    }
+}
+
+#[test]
+fn what_comes_with_the_last_answer_and_behind_it_nobody_asked_for() {
+    let mut session = session(u32::MAX);
+    send_all(&mut session, 10);
+    assert_eq!(session.received(0, &[LAST, OK].concat(), Nanos(20)), (LAST.len(), Fate::Abort));
+    let recorder = &session.recorder;
+    assert_eq!((recorder.total.ok, recorder.repeated, recorder.unsolicited), (1, 2, 1));
+    assert_eq!((errors(&session), session.in_flight()), (vec![], 0));
+}
+
+#[test]
+fn what_was_asked_behind_an_answer_that_ends_with_its_connection_is_asked_again() {
+    let mut session = session(u32::MAX);
+    send_all(&mut session, 10);
+    assert_eq!(session.received(0, ENDLESS, Nanos(20)), (ENDLESS.len(), Fate::Keep));
+    session.ended(0, Nanos(30));
+    assert_eq!((session.recorder.total.ok, session.recorder.repeated, errors(&session)), (1, 2, vec![]));
+}
+
+/// The server wants none of the body, and what has not left of it never leaves.
+#[test]
+fn a_last_answer_may_come_before_its_request_has_left() {
+    let mut session = session(u32::MAX);
+    session.issue(Nanos(10));
+    session.accepted(0, 20);
+    assert_eq!(session.received(0, LAST, Nanos(20)), (LAST.len(), Fate::Linger(Nanos(20) + LINGER)));
+    assert_eq!((session.recorder.total.ok, session.recorder.repeated, errors(&session)), (1, 2, vec![]));
+    assert!(!session.has_unsent(0));
+}
+
+#[test]
+fn what_is_given_back_is_due_again_the_oldest_first() {
+    let mut session = session_of_depth(8, u32::MAX);
+    send_all(&mut session, 10);
+    session.received(0, &[OK; 4].concat(), Nanos(20));
+    send_all(&mut session, 20);
+    session.received(0, LAST, Nanos(30));
+    let due: Vec<u64> = (0..7).filter_map(|_| Some(session.schedule.take(Nanos(30))?.intended.0)).collect();
+    assert_eq!(due, [10, 10, 10, 20, 20, 20, 20]);
 }
 
 /// The notice with which Actix ends a connection on which no request came for five seconds.

@@ -43,6 +43,17 @@ fn t13_every_framing_is_read_right_in_any_weather() {
     });
 }
 
+/// Four are asked on each connection, and the server ends it with the first answer.
+#[test]
+fn t13_what_was_asked_behind_the_last_answer_of_a_connection_is_asked_again() {
+    let plan = Spoken::Http1.plan(2, Arrival::Closed, 40);
+    let plan = LoadPlan { requests: vec![get("/close")], pipeline: 4, ..plan };
+    let run = Trial::new(0, program("0s"), plan).run_unaudited();
+    let (books, counts) = (&run.report.books, &run.counts);
+    assert_eq!((books.ok, books.failed(), counts.right), (40, 0, 40), "{books:?} {:?}", run.report.samples);
+    assert_eq!((counts.requests, books.connections_opened), (40 + books.repeated, 40));
+}
+
 /// A split answer has less than 150 bytes, so each offset comes up, and so does each for its second part.
 #[test]
 fn t13_an_answer_may_be_cut_anywhere() {
