@@ -16,7 +16,7 @@ pub(super) struct HeadFacts {
     pub(super) status: u16,
     /// What is wrong with it.
     pub(super) fault: Option<ErrorClass>,
-    /// The length that it announces.
+    /// The length of body that it promises.
     pub(super) length: Option<u64>,
 }
 

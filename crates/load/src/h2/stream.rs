@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use assay_h2::frame::{MAX_31, write_reset, write_window_update};
 use assay_h2::hpack::Encoder;
 use assay_h2::{Code, Connection, ConnectionError, Event, Why};
+use assay_http::status;
 use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
@@ -17,6 +18,10 @@ use crate::traffic::Traffic;
 
 /// Bytes of a body after which its stream's window, 2 GiB at its beginning, is opened again.
 const RENEWED_BYTES: u32 = 1 << 30;
+
+/// What is said of a body whose length is not that which its head promises.
+const WRONG_LENGTH: &str =
+    "a body of another length than its content-length, or any to HEAD or with 204 or 304";
 
 /// The streams of one connection.
 pub(super) struct Streams {
@@ -235,8 +240,10 @@ impl Streams {
             Ok(facts) => facts,
             Err(malformed) => return self.malform(at, malformed, scene),
         };
-        let has_body = !judge.is_head() && !matches!(facts.status, 204 | 304);
-        stream.head = Some(HeadFacts { length: facts.length.filter(|_| has_body), ..facts });
+        // Such an answer may tell the length of another, and has no content (RFC 9110 §9.3.2, §15.3.5, §15.4.5).
+        let is_bodiless = judge.is_head() || status::is_bodiless(facts.status);
+        let length = if is_bodiless { Some(0) } else { facts.length };
+        stream.head = Some(HeadFacts { length, ..facts });
         self.inspections[stream.place as usize].begin(facts.status, facts.fault);
         if end_stream { self.conclude(at, scene) } else { Ok(()) }
     }
@@ -278,10 +285,10 @@ impl Streams {
         let flight = &scene.row[place as usize];
         let inspection = &mut self.inspections[place as usize];
         let call = self.calls.get(place as usize);
-        let announced = stream.head.and_then(|head| head.length);
+        let promised = stream.head.and_then(|head| head.length);
         let received = call.map_or(inspection.received(), Call::received);
-        if announced.is_some_and(|length| length != received) {
-            return self.malform(at, Malformed("a body of another length than its content-length"), scene);
+        if promised.is_some_and(|length| length != received) {
+            return self.malform(at, Malformed(WRONG_LENGTH), scene);
         }
         let judge = scene.traffic.judge(flight);
         let end = match call {

@@ -18,6 +18,8 @@ use rand::SeedableRng;
 
 const TIMEOUT: Nanos = Nanos(1000);
 
+const OK: (&str, &str) = (":status", "200");
+
 /// Both ends of one connection of four streams, open at time 10.
 struct Both {
     session: Session<Closed, Http2>,
@@ -87,12 +89,21 @@ impl Both {
         self.take_sent()
     }
 
-    fn answer(&mut self, stream: u32, body: &str) {
+    fn head(&mut self, stream: u32, fields: &[(&str, &str)], is_end: bool) {
         let mut block = Vec::new();
-        write_field(b":status", b"200", &mut block);
-        write_block(stream, &block, false, self.server.out());
-        write_head(Kind::Data, flag::END_STREAM, stream, body.len(), self.server.out());
-        self.server.out().extend_from_slice(body.as_bytes());
+        fields.iter().for_each(|(name, value)| write_field(name.as_bytes(), value.as_bytes(), &mut block));
+        write_block(stream, &block, is_end, self.server.out());
+    }
+
+    fn data(&mut self, stream: u32, data: &[u8], is_end: bool) {
+        let end = if is_end { flag::END_STREAM } else { 0 };
+        write_head(Kind::Data, end, stream, data.len(), self.server.out());
+        self.server.out().extend_from_slice(data);
+    }
+
+    fn answer(&mut self, stream: u32, body: &str) {
+        self.head(stream, &[OK], false);
+        self.data(stream, body.as_bytes(), true);
     }
 
     /// Hands over what the server has to say.
@@ -155,13 +166,29 @@ fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
     both.issue(10);
     both.answer(1, "no");
     write_reset(3, Code::InternalError.number(), both.server.out());
-    let mut block = Vec::new();
-    write_field(b"server", b"without a status", &mut block);
-    write_block(5, &block, true, both.server.out());
+    both.head(5, &[("server", "without a status")], true);
     both.answer(7, "ok");
     assert_eq!(both.deliver(20), Fate::Await(Nanos(20) + TIMEOUT));
     let classes = [ErrorClass::StreamReset, ErrorClass::Parse, ErrorClass::WrongBody];
     assert_eq!(both.outcomes(), (1, classes.map(|class| (class, 1)).to_vec()));
+}
+
+#[test]
+fn an_answer_that_has_no_body_is_malformed_with_one() {
+    for (method, status) in [("HEAD", "200"), ("GET", "204"), ("GET", "304")] {
+        let expect = Expect { status: status.parse().ok(), ..Expect::default() };
+        let kind = RequestKind { method: method.into(), expect, ..RequestKind::get("/") };
+        let mut both = Both::asking(kind, false, Settings::default());
+        both.issue(10);
+        let fields = [(":status", status), ("content-length", "2")];
+        both.head(1, &fields, true);
+        both.head(3, &fields, false);
+        both.data(3, b"", true);
+        both.head(5, &fields, false);
+        both.data(5, b"ok", true);
+        assert_eq!(both.deliver(20), Fate::Keep);
+        assert_eq!(both.outcomes(), (2, vec![(ErrorClass::Parse, 1)]), "{method} {status}");
+    }
 }
 
 /// A block of 5 kB that stands for 4 MB: a field enters the table, and is named there a thousand times (an HPACK bomb).

@@ -22,18 +22,6 @@ fn framed(written: &str) -> Vec<u8> {
 }
 
 impl Both {
-    fn head(&mut self, stream: u32, fields: &[(&str, &str)], is_end: bool) {
-        let mut block = Vec::new();
-        fields.iter().for_each(|(name, value)| write_field(name.as_bytes(), value.as_bytes(), &mut block));
-        write_block(stream, &block, is_end, self.server.out());
-    }
-
-    fn data(&mut self, stream: u32, data: &[u8], is_end: bool) {
-        let end = if is_end { flag::END_STREAM } else { 0 };
-        write_head(Kind::Data, end, stream, data.len(), self.server.out());
-        self.server.out().extend_from_slice(data);
-    }
-
     /// An answer of one message and trailers.
     fn reply(&mut self, stream: u32, body: &[u8], trailers: &[(&str, &str)]) {
         self.head(stream, &[OK, TYPE], false);
@@ -48,7 +36,6 @@ impl Both {
     }
 }
 
-const OK: (&str, &str) = (":status", "200");
 const TYPE: (&str, &str) = ("content-type", "application/grpc+proto");
 const DONE: (&str, &str) = ("grpc-status", "0");
 
