@@ -302,7 +302,7 @@ fn unasked(input: &[u8]) -> Breach {
     if tells_of_idleness(b"HTTP/1.1") || tells_of_idleness(b"HTTP/1.0") {
         return Breach::Idle;
     }
-    Breach::Unsolicited(Malformed::Unsolicited.to_string())
+    Breach::Malformed(Malformed::Unsolicited.to_string())
 }
 
 /// Kinds beyond 64 share bits: then a first response may be recognised by its template without having been parsed once on

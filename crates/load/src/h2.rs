@@ -4,6 +4,7 @@
 //! used up. A stream that the server says it has not looked at is given back and sent once more on a new connection.
 
 mod call;
+mod given_up;
 mod head;
 mod request;
 mod stream;

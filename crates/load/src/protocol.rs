@@ -116,10 +116,8 @@ pub(crate) enum End {
 /// Why a connection is of no further use.
 #[derive(Debug)]
 pub(crate) enum Breach {
-    /// What came cannot be understood: whatever is in flight is lost with it.
+    /// What came cannot be understood, or no request asked for it: whatever is in flight is lost with it.
     Malformed(String),
-    /// Bytes came that no request asked for.
-    Unsolicited(String),
     /// The server says that it ends the connection because no request came on it.
     Idle,
     /// The server does not speak the protocol on this connection.

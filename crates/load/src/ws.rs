@@ -129,7 +129,7 @@ impl Protocol for WebSocket {
                 Some(Event::Close(code)) => line.take_leave(code),
                 Some(Event::Data(data)) => {
                     let Some(place) = line.oldest_place() else {
-                        return Err(Breach::Unsolicited("a message came that none of ours asked for".into()));
+                        return Err(Breach::Malformed("a message came that none of ours asked for".into()));
                     };
                     let flight = &mut row[place as usize];
                     if flight.first_byte == Nanos::ZERO {

@@ -10,6 +10,7 @@ use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
 use super::call::Call;
+use super::given_up::GivenUp;
 use super::head::{HeadFacts, Malformed, Memory, read_trailers};
 use crate::inspection::Inspection;
 use crate::protocol::End;
@@ -37,6 +38,8 @@ pub(super) struct Streams {
     calls: Vec<Call>,
     /// Streams that have ended and have not been told of.
     ended: VecDeque<(u16, End)>,
+    /// Streams that may still be written to though they have ended.
+    given_up: GivenUp,
     memory: Memory,
     /// The server takes no more.
     closing: bool,
@@ -82,6 +85,7 @@ impl Streams {
             inspections: (0..depth).map(|_| Inspection::default()).collect(),
             calls: (0..calls).map(|_| Call::default()).collect(),
             ended: VecDeque::new(),
+            given_up: GivenUp::default(),
             memory: Memory::default(),
             closing: false,
         }
@@ -156,7 +160,7 @@ impl Streams {
     pub(super) fn cancel(&mut self, place: u16, connection: &mut Connection) -> bool {
         let Some(at) = self.open.iter().position(|stream| stream.place == place) else { return false };
         if let Some(stream) = self.open.remove(at) {
-            write_reset(stream.id, Code::Cancel.number(), connection.out());
+            self.reset(stream.id, Code::Cancel, connection);
         }
         self.free.push(place);
         true
@@ -205,9 +209,9 @@ impl Streams {
         scene: &mut Scene<'_>,
     ) -> Result<(), ConnectionError> {
         let Some(at) = self.find(id) else {
-            // A stream that was given up. What was compressed for it counts all the same.
+            // Whatever becomes of it, what was compressed for it counts.
             scene.connection.decode(block, |_, _| ())?;
-            return self.check_opened(id);
+            return self.check_late(id);
         };
         let stream = &mut self.open[at];
         let flight = &mut scene.row[stream.place as usize];
@@ -258,7 +262,7 @@ impl Streams {
         end_stream: bool,
         scene: &mut Scene<'_>,
     ) -> Result<(), ConnectionError> {
-        let Some(at) = self.find(id) else { return self.check_opened(id) };
+        let Some(at) = self.find(id) else { return self.check_late(id) };
         let stream = &mut self.open[at];
         if stream.head.is_none() {
             return self.malform(at, Malformed("DATA before the head"), scene);
@@ -352,17 +356,24 @@ impl Streams {
         malformed: Malformed,
         scene: &mut Scene<'_>,
     ) -> Result<(), ConnectionError> {
-        write_reset(self.open[at].id, Code::ProtocolError.number(), scene.connection.out());
+        self.reset(self.open[at].id, Code::ProtocolError, scene.connection);
         self.end(at, End::Malformed(malformed.0));
         Ok(())
     }
 
     #[cold]
     fn spoil(&mut self, id: u32, code: Code, scene: &mut Scene<'_>) {
-        write_reset(id, code.number(), scene.connection.out());
-        if let Some(at) = self.find(id) {
-            self.end(at, End::Malformed("a frame that breaks the rules of its stream"));
-        }
+        let Some(at) = self.find(id) else {
+            return write_reset(id, code.number(), scene.connection.out());
+        };
+        self.reset(id, code, scene.connection);
+        self.end(at, End::Malformed("a frame that breaks the rules of its stream"));
+    }
+
+    /// Resets a stream that the server may still be writing to.
+    fn reset(&mut self, id: u32, code: Code, connection: &mut Connection) {
+        write_reset(id, code.number(), connection.out());
+        self.given_up.note(id);
     }
 
     #[inline]
@@ -372,7 +383,18 @@ impl Streams {
         }
     }
 
-    /// What comes on a stream that was never opened breaks the rules; one that has ended may still be written to.
+    /// A part of an answer that came on a stream which is not open: none may, unless we have reset it (RFC 9113 §5.1).
+    #[cold]
+    fn check_late(&self, id: u32) -> Result<(), ConnectionError> {
+        self.check_opened(id)?;
+        if self.given_up.may_have(id) {
+            return Ok(());
+        }
+        let why = Why::Rule("a part of an answer on a stream that has ended");
+        Err(ConnectionError { code: Code::StreamClosed, why })
+    }
+
+    /// What comes on a stream that was never opened breaks the rules; one that has ended may still be reset (RFC 9113 §8.1).
     fn check_opened(&self, id: u32) -> Result<(), ConnectionError> {
         if id % 2 == 1 && id < self.next {
             return Ok(());

@@ -227,6 +227,61 @@ fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
 }
 
 #[test]
+fn what_comes_on_a_stream_that_has_ended_nobody_asked_for() {
+    for write in [
+        (|both| both.data(1, b"more", true)) as fn(&mut Both),
+        |both| both.data(1, b"", false),
+        |both| both.head(1, &[OK], true),
+        |both| both.head(3, &[OK], true),
+    ] {
+        let mut both = Both::new(None, Settings { concurrent_streams: 2, ..Settings::default() });
+        both.deliver(5);
+        assert_eq!(both.issue(10), [1, 3]);
+        both.answer(1, "ok");
+        write_reset(3, Code::InternalError.number(), both.server.out());
+        write(&mut both);
+        assert_eq!(both.deliver(20), Fate::Abort);
+        assert_eq!(both.outcomes(), (1, vec![(ErrorClass::StreamReset, 1)]), "no request is to blame");
+        let recorder = &both.session.recorder;
+        let told = &recorder.samples[recorder.samples.len() - 1].detail;
+        assert!(told.contains("on a stream that has ended (STREAM_CLOSED)"), "{told}");
+        assert_eq!(recorder.unsolicited, 1);
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_lost_with_a_connection_on_which_an_ended_stream_goes_on() {
+    for answered_or_given_back in [1, 7] {
+        let mut both = Both::new(None, Settings::default());
+        both.issue(10);
+        both.answer(1, "ok");
+        write_go_away(5, 0, both.server.out());
+        both.data(answered_or_given_back, b"more", true);
+        both.answer(3, "ok");
+        assert_eq!(both.deliver(20), Fate::Abort);
+        assert_eq!(both.outcomes(), (1, vec![(ErrorClass::Parse, 2)]));
+        let recorder = &both.session.recorder;
+        assert_eq!((recorder.unsolicited, recorder.repeated, both.session.in_flight()), (0, 1, 0));
+    }
+}
+
+#[test]
+fn what_was_under_way_on_a_stream_that_we_reset_is_passed_over() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    both.data(1, b"before the head", false);
+    both.answer(1, "ok");
+    write_window_update(3, 0, both.server.out());
+    both.answer(3, "ok");
+    both.answer(5, "ok");
+    write_reset(5, Code::NoError.number(), both.server.out());
+    write_window_update(5, 1, both.server.out());
+    both.answer(7, "ok");
+    both.deliver(20);
+    assert_eq!(both.outcomes(), (2, vec![(ErrorClass::Parse, 2)]));
+}
+
+#[test]
 fn a_body_waits_for_its_window_and_an_early_answer_ends_it() {
     let theirs = Settings { initial_window: 10, concurrent_streams: 1, ..Settings::default() };
     let mut both = Both::new(Some(&"x".repeat(100)), theirs);
@@ -300,18 +355,17 @@ fn a_server_that_takes_no_stream_fails_what_is_due() {
     assert!(told.contains("SETTINGS_MAX_CONCURRENT_STREAMS"), "{told}");
 }
 
-/// Each head of a stream that has ended is taken for something, so these are no idle frames.
+/// Each interim answer brings its stream further, so these are no idle frames.
 #[test]
 fn answers_to_pings_are_not_owed_without_measure() {
     let mut both = Both::new(None, Settings::default());
     both.issue(10);
-    both.answer(1, "ok");
     both.deliver(20);
-    let mut bytes = Vec::new();
     for _ in 0..20_000 {
-        write_ping([0; 8], false, &mut bytes);
-        write_block(1, &[0x88], false, &mut bytes);
+        write_ping([0; 8], false, both.server.out());
+        both.head(1, &[(":status", "103")], false);
     }
+    let bytes = std::mem::take(both.server.out());
     assert_eq!(both.session.received(0, &bytes, Nanos(30)), (bytes.len(), Fate::Abort));
     let told = &both.session.recorder.samples[0].detail;
     assert!(told.contains("owed_frames"), "{told}");

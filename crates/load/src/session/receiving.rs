@@ -129,7 +129,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 self.take_back(index, now);
                 self.slots[index as usize].state = State::Closing;
                 if !behind.is_empty() {
-                    let breach = Breach::Unsolicited(BEHIND_THE_LAST.to_owned());
+                    let breach = Breach::Malformed(BEHIND_THE_LAST.to_owned());
                     return self.breached(index, breach, behind, now);
                 }
             }
@@ -250,18 +250,16 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         let is_greeting = self.slots[index as usize].state == State::Greeting;
         match breach {
             // Whatever comes with the answer to what was said first: the connection was never made.
-            Breach::Declined(why) | Breach::Malformed(why) | Breach::Unsolicited(why) if is_greeting => {
+            Breach::Declined(why) | Breach::Malformed(why) if is_greeting => {
                 self.refusal = why;
                 return Fate::Decline;
             }
+            // Where none is in flight, no request is to blame, so the books do not change; the connection is not trusted.
             Breach::Malformed(why) => {
+                let is_unasked = self.slots[index as usize].line.in_flight() == 0;
+                self.recorder.unsolicited += u64::from(is_unasked);
                 self.recorder.sample(P::MALFORMED, bytes, || why);
                 self.lose(index, now, Loss::Of(P::MALFORMED));
-            }
-            // No request is to blame, so the books do not change; the connection is not trusted.
-            Breach::Unsolicited(why) => {
-                self.recorder.unsolicited += 1;
-                self.recorder.sample(P::MALFORMED, bytes, || why);
             }
             // No request was lost, and the next one has a new connection.
             Breach::Idle => {}
