@@ -66,7 +66,7 @@ pub use body::{BodyLimits, BodyReader, Framing, Step};
 pub use error::{BodyError, ParseError, ParseErrorKind};
 pub use field::{Field, Fields};
 pub use known::{KnownField, KnownFields};
-pub use message::{Message, Transfer};
+pub use message::{Message, Transfer, decimal};
 pub use request::{Method, RequestHead, TargetForm, scan_request};
 pub use response::{ResponseHead, scan_response};
 pub use scan::{Limits, Scan, Span, Version, worth_rescan};

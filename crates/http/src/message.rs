@@ -106,9 +106,9 @@ impl Message {
     }
 }
 
-/// `1*DIGIT` below 2^64.
+/// The number below 2^64 that these digits are: a length has nothing else, no sign either (`1*DIGIT`, RFC 9110 §8.6).
 #[inline]
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }

@@ -1,7 +1,8 @@
 //! The head of an answer: its fields checked (RFC 9113 §8.2, §8.3.2), and the few that matter kept.
 
 use assay_h2::Connection;
-use assay_h2::field::is_of_connection;
+use assay_h2::field::{is_name, is_of_connection, is_value};
+use assay_http::decimal;
 use assay_model::load::ErrorClass;
 
 use super::call::Call;
@@ -100,7 +101,7 @@ pub(super) fn read_trailers(
 ) -> Result<Result<(), Malformed>, assay_h2::ConnectionError> {
     let mut fault = None;
     connection.decode(block, |name, value| {
-        fault = fault.or(fault_of_name(name));
+        fault = fault.or_else(|| fault_of(name, value));
         call.iter_mut().for_each(|call| call.note(name, value));
     })?;
     Ok(fault.map_or(Ok(()), Err))
@@ -134,15 +135,14 @@ impl Head {
             };
         }
         self.has_fields = true;
-        if let Some(fault) = fault_of_name(name) {
+        if let Some(fault) = fault_of(name, value) {
             return Err(fault);
         }
         match name {
             b"content-type" => self.content_type = value.to_vec(),
             b"content-encoding" => self.content_encoding = value.to_vec(),
             b"content-length" => {
-                let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                let length = length.ok_or(Malformed("a content-length that is no number"))?;
+                let length = decimal(value).ok_or(Malformed("a content-length that is no number"))?;
                 if self.length.replace(length).is_some_and(|before| before != length) {
                     return Err(Malformed("two content-lengths that differ"));
                 }
@@ -170,14 +170,17 @@ impl Head {
     }
 }
 
-/// What is wrong with the name of a field in an answer (RFC 9113 §8.2, §8.2.2, §8.3).
-fn fault_of_name(name: &[u8]) -> Option<Malformed> {
+/// What is wrong with a field of an answer (RFC 9113 §8.2, §8.3).
+fn fault_of(name: &[u8], value: &[u8]) -> Option<Malformed> {
     match name {
         _ if is_of_connection(name) => Some(Malformed("a field that belongs to a connection of HTTP/1.1")),
         [] => Some(Malformed("a field without a name")),
         [b':', ..] => Some(Malformed("a pseudo-field that no answer has")),
-        _ if name.iter().any(|b| b.is_ascii_uppercase() || *b <= b' ' || *b >= 0x7f || *b == b':') => {
+        _ if !is_name(name) => {
             Some(Malformed("a field's name with a capital letter, or a character that no name has"))
+        }
+        _ if !is_value(value) => {
+            Some(Malformed("a field's value with a space at an end, or a character that no value has"))
         }
         _ => None,
     }

@@ -191,6 +191,39 @@ fn an_answer_that_has_no_body_is_malformed_with_one() {
     }
 }
 
+#[test]
+fn a_field_that_is_none_spoils_its_answer_in_the_head_and_in_trailers() {
+    let spoilt = [
+        ("x", "a\0b"),
+        ("x", "a\r\nset-cookie: b"),
+        ("x", " a"),
+        ("x", "a\t"),
+        ("X", "a"),
+        ("x(y)", "a"),
+        ("", "a"),
+        (":path", "/"),
+        ("connection", "close"),
+    ];
+    for field in spoilt.into_iter().chain([("content-length", "+2"), ("content-length", "")]) {
+        let mut both = Both::new(None, Settings::default());
+        both.issue(10);
+        both.head(1, &[OK, field], false);
+        both.data(1, b"ok", true);
+        both.head(3, &[OK, ("x", "a \t\u{e9}"), ("content-length", "02")], false);
+        both.data(3, b"ok", false);
+        both.head(3, &[field], true);
+        both.answer(5, "ok");
+        assert_eq!(both.deliver(20), Fate::Keep);
+        // A trailer tells no length, so nothing can be wrong with it.
+        let in_trailers = u64::from(spoilt.contains(&field));
+        assert_eq!(
+            both.outcomes(),
+            (2 - in_trailers, vec![(ErrorClass::Parse, 1 + in_trailers)]),
+            "{field:?}"
+        );
+    }
+}
+
 /// A block of 5 kB that stands for 4 MB: a field enters the table, and is named there a thousand times (an HPACK bomb).
 #[test]
 fn a_head_that_inflates_fails_its_request_and_leaves_the_others() {

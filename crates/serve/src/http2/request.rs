@@ -1,7 +1,8 @@
 //! A request's compressed head as one of HTTP/1.1, so that what it means is decided in one place for both.
 
-use assay_h2::field::is_of_connection;
+use assay_h2::field::{is_name, is_of_connection, is_value};
 use assay_h2::{Connection, ConnectionError};
+use assay_http::decimal;
 
 use super::call::CallFields;
 
@@ -102,7 +103,7 @@ impl Fields {
                 Some(())
             }
             b"content-length" => {
-                let length = digits(value)?;
+                let length = decimal(value)?;
                 self.length.replace(length).is_none_or(|before| before == length).then_some(())
             }
             b"expect" => {
@@ -144,28 +145,9 @@ impl Fields {
     }
 }
 
-/// Whether this may be a value: it ends no line, and no space is at either end (RFC 9113 §8.2.1).
-fn is_value(value: &[u8]) -> bool {
-    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    let is_padded = is_space(value.first()) || is_space(value.last());
-    !is_padded && !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
-}
-
-/// A length as digits alone (RFC 9110 §8.6); `u64` would take a sign, too.
-fn digits(value: &[u8]) -> Option<u64> {
-    let is_number = value.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(value).ok().filter(|_| is_number)?.parse().ok()
-}
-
 /// Whether two authorities mean the same, with or without the port of their scheme (RFC 9113 §8.3.1).
 fn is_same_host(one: &[u8], other: &[u8], scheme: &[u8]) -> bool {
     let port: &[u8] = if scheme == b"https" { b":443" } else { b":80" };
     let bare = |authority: &[u8]| authority.strip_suffix(port).unwrap_or(authority).to_ascii_lowercase();
     bare(one) == bare(other)
-}
-
-/// Whether this may name a field: a token without capital letters (RFC 9113 §8.2.1).
-fn is_name(name: &[u8]) -> bool {
-    let is_allowed = |byte: &u8| matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'0'..=b'9' | b'^'..=b'z' | b'|' | b'~');
-    !name.is_empty() && name.iter().all(is_allowed)
 }
