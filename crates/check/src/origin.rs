@@ -25,18 +25,20 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Asks plainly twice.
+    /// Asks plainly twice, one after the other: a server may take a single stream at once (RFC 9113 §5.1.2).
     pub(crate) fn visit(target: &Target) -> Result<Self, Objection> {
         let fields = fields_of(target);
         let mut peer = Self::peer(target)?;
-        peer.send(&[request(1, END_STREAM, &fields), request(3, END_STREAM, &fields)])?;
-        let replies = peer.replies(&[1, 3])?;
-        let [first, second] = replies.as_slice() else { return Err(peer.fault("no answers")) };
+        let mut ask = |stream| {
+            peer.send(&[request(stream, END_STREAM, &fields)])?;
+            peer.reply(stream)
+        };
+        let (first, second) = (ask(1)?, ask(3)?);
         Ok(Self {
             target: target.clone(),
             status: first.status,
-            body: (first.body == second.body).then(|| first.body.clone()),
             body_bytes: first.body.len().min(second.body.len()),
+            body: (first.body == second.body).then_some(first.body),
             theirs: peer.theirs(),
         })
     }
@@ -126,6 +128,17 @@ impl Origin {
         match &self.body {
             Some(wanted) if body != *wanted => {
                 Err(peer.fault(&format!("body {} instead of {}", shown(&body), shown(wanted))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For rules that need so many streams at once, which a server need not take (RFC 9113 §5.1.2).
+    pub(crate) fn needs_streams(&self, many: u32) -> Keeping {
+        match self.theirs.streams {
+            Some(most) if most < many => {
+                let why = format!("{many} streams at once are needed, and it takes {most}");
+                Err(Objection::not_applicable(why))
             }
             _ => Ok(()),
         }

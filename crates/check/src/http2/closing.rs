@@ -102,6 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §5.4.2",
         "A malformed request spoils its stream alone; the connection goes on.",
         |origin| {
+            origin.needs_streams(2)?;
             let upper = origin.fields_with("GET", &[("X-Upper", "1")]);
             passes_over(origin, &[crate::origin::request(1, END_STREAM, &upper)])
         },

@@ -98,8 +98,12 @@ pub(super) const RULES: &[Rule] = &[
         "h2-windows-closed",
         Must,
         "house rule (CVE-2019-9511)",
-        "A thousand answers for which no window is opened do not keep another request from its own.",
-        |origin| beside(origin, 20, |peer| peer.send(&(0..50).map(|n| origin.get(2 * n + 1)).collect::<Vec<Frame>>())),
+        "Answers for which no window is opened, up to a thousand, do not keep another request from its own.",
+        |origin| {
+            let many = origin.theirs.streams.unwrap_or(50).min(50);
+            let gets: Vec<Frame> = (0..many).map(|n| origin.get(2 * n + 1)).collect();
+            beside(origin, 20, |peer| peer.send(&gets))
+        },
     )
     .at(Tempo::Alone),
     Rule::of_http2(

@@ -207,6 +207,7 @@ fn frames_apart(origin: &Origin) -> Keeping {
 }
 
 fn frames_together(origin: &Origin) -> Keeping {
+    origin.needs_streams(10)?;
     let mut peer = origin.open()?;
     let streams: Vec<u32> = (0..10).map(|n| 2 * n + 1).collect();
     let mut frames = vec![settings(&[]), window_update(0, 1), ping(*b"together")];

@@ -223,8 +223,9 @@ fn form(origin: &Origin, wrong: fn(usize, &Field) -> bool) -> Keeping {
     let mut nothing = origin.fields();
     nothing[2].1 = "/assay-check/there-is-nothing-here".to_owned();
     let mut peer = origin.open()?;
-    peer.send(&[origin.get(1), request(3, END_STREAM, &nothing)])?;
-    for reply in peer.replies(&[1, 3])? {
+    for (stream, fields) in [(1, &origin.fields()), (3, &nothing)] {
+        peer.send(&[request(stream, END_STREAM, fields)])?;
+        let reply = peer.reply(stream)?;
         let heads = reply.interim.iter().chain([&reply.fields]);
         let mut all = heads.flat_map(|head| head.iter().enumerate());
         if let Some((_, (name, value))) = all.find(|(at, field)| wrong(*at, field)) {

@@ -188,7 +188,12 @@ pub(super) const RULES: &[Rule] = &[
         Must,
         "RFC 9113 §5.1.1",
         "A request on a stream below one that was opened ends the connection (PROTOCOL_ERROR).",
-        |origin| ends(origin, &[origin.get(5), origin.get(3)], &[ProtocolError, StreamClosed]),
+        |origin| {
+            let mut peer = origin.open()?;
+            origin.serves(&mut peer, 5)?;
+            peer.send(&[origin.get(3)])?;
+            peer.ends(&[ProtocolError, StreamClosed])
+        },
     ),
     Rule::of_http2(
         "h2-stream-gaps",
@@ -231,6 +236,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §5",
         "A request whose body does not come does not keep another from its answer.",
         |origin| {
+            origin.needs_streams(2)?;
             let mut peer = origin.open()?;
             peer.send(&[origin.post(1, &[("content-length", "5")])])?;
             origin.serves(&mut peer, 3)
@@ -242,6 +248,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §5",
         "Requests whose DATA come in turn are both answered.",
         |origin| {
+            origin.needs_streams(2)?;
             let mut peer = origin.open()?;
             let (one, two) = (origin.post(1, &[]), origin.post(3, &[]));
             let body =

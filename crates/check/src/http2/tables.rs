@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         Must,
         "RFC 7541 §2.2",
         "Fields that one request has told may be indices in the next, the newest first.",
-        |origin| remembers(origin, &[teaching(origin, 1, END_STREAM)]),
+        |origin| refers(origin, &mut taught(origin)?),
     ),
     Rule::of_http2(
         "h2-hpack-remembers-in-block",
@@ -55,6 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §4.3",
         "What a malformed request has told counts in the table, if the connection goes on.",
         |origin| {
+            origin.needs_streams(2)?;
             let mut wrong = block_of(origin, Literal::Remembered)?;
             wrong.splice(0..0, literal(Literal::Forgotten, &plain(":test"), &plain("no")));
             unless_ended(remembers(origin, &[headers(1, END_STREAM | END_HEADERS, &wrong)]))
@@ -73,6 +74,7 @@ pub(super) const RULES: &[Rule] = &[
         "RFC 9113 §4.3",
         "What trailers have told counts in the table.",
         |origin| {
+            origin.needs_streams(2)?;
             origin.needs_table(entry_bytes("x-trailer", "1"))?;
             let trailer = literal(Literal::Remembered, &plain("x-trailer"), &plain("1"));
             let end = headers(1, END_STREAM | END_HEADERS, &trailer);
@@ -235,8 +237,13 @@ fn remembers(origin: &Origin, frames: &[Frame]) -> Keeping {
     needs_room(origin)?;
     let mut peer = origin.open()?;
     peer.send(frames)?;
+    refers(origin, &mut peer)
+}
+
+/// Demands that a request is served on stream 3 whose path and authority are the last that the table has.
+fn refers(origin: &Origin, peer: &mut Peer) -> Keeping {
     let [method, scheme, _, _] = pseudo(origin, Literal::Forgotten)?;
-    serves(origin, &mut peer, 3, &[method, scheme, indexed(SECOND), indexed(NEWEST)].concat())
+    serves(origin, peer, 3, &[method, scheme, indexed(SECOND), indexed(NEWEST)].concat())
 }
 
 /// Demands that a request of this block is served.

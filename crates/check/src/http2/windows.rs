@@ -239,14 +239,15 @@ fn window_opened(origin: &Origin) -> Keeping {
 
 fn window_of_connection(origin: &Origin) -> Keeping {
     origin.needs_body(1)?;
-    let streams = CONNECTION_WINDOW / origin.body_bytes + 2;
-    if streams > origin.theirs.streams.unwrap_or(100).min(100) as usize {
+    let streams = (CONNECTION_WINDOW / origin.body_bytes + 2) as u32;
+    if streams > 100 {
         let why =
             format!("a hundred answers of {} bytes do not fill a connection's window", origin.body_bytes);
         return Err(Objection::not_applicable(why));
     }
+    origin.needs_streams(streams)?;
     let mut peer = origin.open_with(&[(ENABLE_PUSH, 0), (INITIAL_WINDOW, MAX_31)])?;
-    let asked = (0..streams as u32).map(|n| origin.get(2 * n + 1));
+    let asked = (0..streams).map(|n| origin.get(2 * n + 1));
     peer.send(&asked.collect::<Vec<Frame>>())?;
     arrives(&mut peer, CONNECTION_WINDOW)
 }

@@ -158,6 +158,17 @@ const BEHIND_THE_HEAD: [&str; 12] = [
     "h2-window-overflow-on-stream",
 ];
 
+/// Rules about requests beside each other, which do not apply to a server that takes one at a time.
+const NEED_STREAMS: [&str; 7] = [
+    "h2-frames-together",
+    "h2-hpack-remembers-refused",
+    "h2-hpack-remembers-trailers",
+    "h2-stream-error-spares",
+    "h2-streams-in-turn",
+    "h2-streams-interleaved",
+    "h2-window-of-connection",
+];
+
 /// Every rule but those that take a server long, which have nothing to do with a manner.
 fn is_quick(rule: &&'static Rule) -> bool {
     rule.tempo == Tempo::Together || rule.id == "h2-head-bomb"
@@ -190,6 +201,11 @@ fn a_server_may_use_what_settings_allow() {
 #[test]
 fn a_server_may_answer_before_the_body_has_come() {
     assert_keeps(Manner::Early, &BEHIND_THE_HEAD);
+}
+
+#[test]
+fn a_server_may_take_one_request_at_a_time() {
+    assert_keeps(Manner::Solitary, &NEED_STREAMS);
 }
 
 /// A server that takes any name refuses it there as it refuses everything.

@@ -52,6 +52,8 @@ pub(super) struct Connection {
     counts: BTreeMap<u8, usize>,
     acknowledged: bool,
     requests: usize,
+    /// Streams that have ended with what has not left yet, so that their client cannot know of it.
+    leaving: usize,
 }
 
 pub(super) struct Block {
@@ -83,6 +85,7 @@ impl Connection {
             counts: BTreeMap::new(),
             acknowledged: false,
             requests: 0,
+            leaving: 0,
         }
     }
 
@@ -119,6 +122,7 @@ impl Connection {
     /// Deals with what has come.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Taken {
         self.input.extend_from_slice(bytes);
+        self.leaving = 0;
         if !self.has_begun {
             if self.input.len() < PREFACE.len() {
                 let may_begin = PREFACE.starts_with(&self.input) || self.breaks("h2-preface-wrong");
@@ -153,7 +157,7 @@ impl Connection {
         if self.breaks("h2-settings-first") {
             assay_h2::frame::write_window_update(0, 1, &mut self.out);
         }
-        let mut settings = [&[0, 3][..], &STREAMS.to_be_bytes()].concat();
+        let mut settings = [&[0, 3][..], &self.most_streams().to_be_bytes()].concat();
         if self.shared.manner == Manner::WithoutTable {
             settings.extend_from_slice(&[0, 1, 0, 0, 0, 0]);
         }
@@ -405,6 +409,7 @@ impl Connection {
     pub(super) fn close(&mut self, id: u32, how: Closed) {
         if self.streams.remove(&id).is_some() {
             self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.leaving += usize::from(how != Closed::ByClient);
         }
         self.closed.insert(id, how);
     }
@@ -419,9 +424,16 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the client's window takes more streams.
-    pub(super) fn has_room(&self) -> bool {
-        self.streams.len() <= STREAMS as usize || self.breaks("h2-streams-too-many")
+    /// Whether there are no more streams than there may be. Who takes one alone ends the connection, as it may (RFC 9113 §5.1.2).
+    pub(super) fn has_room(&self) -> Result<bool, End> {
+        let at_once = self.streams.len() + self.leaving;
+        let has_room = at_once <= self.most_streams() as usize || self.breaks("h2-streams-too-many");
+        self.wrong(!has_room && self.shared.manner == Manner::Solitary, &[], ProtocolError)?;
+        Ok(has_room)
+    }
+
+    fn most_streams(&self) -> u32 {
+        if self.shared.manner == Manner::Solitary { 1 } else { STREAMS }
     }
 }
 

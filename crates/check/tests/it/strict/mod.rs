@@ -35,6 +35,8 @@ pub(crate) enum Manner {
     Lavish,
     /// Answers a request by its head, and wants nothing of the body (RFC 9113 §8.1).
     Early,
+    /// Takes one stream at once (SETTINGS_MAX_CONCURRENT_STREAMS 1).
+    Solitary,
 }
 
 /// What its connections share.

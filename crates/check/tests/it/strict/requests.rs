@@ -29,7 +29,7 @@ impl Connection {
         let id = block.stream;
         let Some((fields, is_large)) = self.decode(&block.bytes)? else { return Ok(()) };
         self.open(id, block.end_stream)?;
-        if !self.has_room() {
+        if !self.has_room()? {
             return self.reset(id, RefusedStream);
         }
         if is_large && !self.breaks("h2-head-bomb") {
