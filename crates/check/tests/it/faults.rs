@@ -324,14 +324,25 @@ fn a_rule_that_could_not_be_asked_for_alone_is_not_broken() {
     assert!(found.evidence.as_ref().is_some_and(|why| why.contains("broken beside others")), "{found:#?}");
 }
 
-#[test]
-fn early_hints_are_no_answer() {
-    let server = Faulty::start(EarlyHints, std::env::temp_dir());
+/// Demands that a server keeps every rule that is asked beside others.
+fn assert_keeps_all(fault: Fault) {
+    let server = Faulty::start(fault, std::env::temp_dir());
     let target = Target::new(&server.address.to_string(), "/").expect("target");
     let rules: Vec<&'static Rule> = of_http().filter(|rule| rule.tempo == Tempo::Together).collect();
     let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
     let others: Vec<&Finding> = conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
     assert!(others.is_empty(), "{others:#?}");
+}
+
+#[test]
+fn early_hints_are_no_answer() {
+    assert_keeps_all(EarlyHints);
+}
+
+/// An application that wants JSON answers 400 to anything else, however well that was read.
+#[test]
+fn a_server_may_refuse_what_a_body_holds() {
+    assert_keeps_all(PickyAboutContent);
 }
 
 /// Whatever is asked for there is refused, however wrongly, so no refusal tells that the server has seen the fault.

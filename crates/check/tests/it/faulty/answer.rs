@@ -8,6 +8,8 @@ use super::reading::Asked;
 use super::{Fault, Shared, chat, rows, unix_now};
 
 const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
+/// Content beyond this is none that [`Fault::PickyAboutContent`] likes.
+const LIKED_BYTES: usize = 5;
 
 /// The answer to a request.
 pub(super) fn bytes(asked: &Asked, shared: &Shared) -> Vec<u8> {
@@ -64,7 +66,9 @@ fn content(asked: &Asked, shared: &Shared) -> (u16, &'static str, Vec<u8>) {
     if let Some(content) = chat::content(asked, fault, &shared.chat) {
         return content;
     }
+    let is_picky = fault == Fault::PickyAboutContent && asked.body.len() > LIKED_BYTES;
     match asked.path.as_str() {
+        _ if is_picky => (400, TEXT, b"no such order".to_vec()),
         _ if !known => (501, TEXT, b"not implemented".to_vec()),
         "/" | "/json" | "/plaintext" | "/j" if !allowed => (405, TEXT, b"not allowed".to_vec()),
         "/" => (200, TEXT, b"hello".to_vec()),

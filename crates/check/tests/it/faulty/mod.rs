@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     None,
     /// None either: says early hints before each answer (RFC 8297).
     EarlyHints,
+    /// None either: reads bodies, and refuses all but the shortest for what they hold.
+    PickyAboutContent,
     /// Says early hints again and again to POST, and the answer when nobody waits any more.
     EndlessHints,
     /// Thinks that a request comes in one piece.
