@@ -42,6 +42,20 @@ pub(super) const RULES: &[Rule] = &[
         body_bytes_apart,
     ),
     Rule::new(
+        "body-get-length",
+        Must,
+        "RFC 9112 §6, RFC 9110 §9.3.1",
+        "The body of a GET with a Content-Length is not taken for the next request.",
+        |site| hides_nothing(site, |hidden| (length(hidden), hidden.to_owned())),
+    ),
+    Rule::new(
+        "body-get-chunked",
+        Must,
+        "RFC 9112 §6, RFC 9110 §9.3.1",
+        "The chunked body of a GET is not taken for the next request.",
+        |site| hides_nothing(site, |hidden| (CHUNKED.to_owned(), in_two_chunks(hidden))),
+    ),
+    Rule::new(
         "expect-continue",
         Must,
         "RFC 9110 §10.1.1",
@@ -73,6 +87,18 @@ fn body_bytes_apart(site: &Site) -> Keeping {
     let request = site.request("POST", CHUNKED, "5\r\nhello\r\n6;x\r\n world\r\n0\r\n\r\n");
     let chunks: Vec<&[u8]> = request.chunks(1).collect();
     understood_chunks(site, "hello world", &chunks)
+}
+
+/// Demands that a GET whose body is a whole request, in this framing, gets an answer of its own alone. A server may also refuse
+/// it or end the connection: its body has no meaning, and others have hidden requests there (RFC 9110 §9.3.1).
+fn hides_nothing(site: &Site, framed: fn(&str) -> (String, String)) -> Keeping {
+    let (fields, body) = framed(&hidden(site));
+    let mut talk = site.open()?;
+    talk.send(&site.request("GET", &fields, &body))?;
+    match talk.answer_or_end()? {
+        None => Ok(()),
+        Some(answer) => one_more(site, talk, &answer),
+    }
 }
 
 fn expect_continue(site: &Site) -> Keeping {

@@ -51,6 +51,8 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("body-chunked", &[NoChunks, NoBodies]),
     ("body-chunk-parts", &[NoExtensions]),
     ("body-bytes-apart", &[OneRead, NoBodies]),
+    ("body-get-length", &[BodilessGets, NoBodies]),
+    ("body-get-chunked", &[BodilessGets, NoBodies]),
     ("expect-continue", &[IgnoresExpect]),
     ("unknown-path", &[EverythingExists]),
     ("unknown-method", &[AnyMethod]),
@@ -343,6 +345,12 @@ fn early_hints_are_no_answer() {
 #[test]
 fn a_server_may_refuse_what_a_body_holds() {
     assert_keeps_all(PickyAboutContent);
+}
+
+/// RFC 9110 §9.3.1: "might lead some implementations to reject the request and close the connection".
+#[test]
+fn a_server_may_want_no_body_of_a_get() {
+    assert_keeps_all(DropsBodiesOfGet);
 }
 
 /// Whatever is asked for there is refused, however wrongly, so no refusal tells that the server has seen the fault.

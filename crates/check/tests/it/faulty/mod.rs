@@ -61,6 +61,10 @@ pub(crate) enum Fault {
     BadDate,
     FrozenDate,
     IgnoresExpect,
+    /// Thinks that no GET has a body.
+    BodilessGets,
+    /// None: ends the connection at a GET with a body, without a word.
+    DropsBodiesOfGet,
     EverythingExists,
     AnyMethod,
     AnyCase,
@@ -232,6 +236,9 @@ impl Connection {
         }
         if fault == Fault::ForgetsPipelined {
             self.input.clear();
+        }
+        if fault == Fault::DropsBodiesOfGet && asked.method == "GET" && !asked.body.is_empty() {
+            return None;
         }
         self.hint(&asked)?;
         self.stream.write_all(&answer::bytes(&asked, &self.shared)).ok()?;

@@ -59,7 +59,11 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
     if fault == Fault::ShortTargets && raw.len() > SHORT_TARGET_BYTES {
         return Reading::Bad(414);
     }
-    let mut reader = BodyReader::new(head.framing());
+    let framing = match fault {
+        Fault::BodilessGets if head.method == Method::Get => Framing::None,
+        _ => head.framing(),
+    };
+    let mut reader = BodyReader::new(framing);
     let mut body = Vec::new();
     let mut len = head.len as usize;
     let expects = head.expects_continue && len == bytes.len();
@@ -73,11 +77,7 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
         }
     }
     if !reader.is_finished() {
-        return if expects && head.framing() != Framing::None {
-            Reading::Expecting
-        } else {
-            Reading::Partial
-        };
+        return if expects && framing != Framing::None { Reading::Expecting } else { Reading::Partial };
     }
     let absolute = fault != Fault::NoAbsoluteTarget && raw.starts_with(b"http://");
     let path = if absolute {
