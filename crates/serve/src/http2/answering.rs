@@ -5,7 +5,7 @@ use assay_h2::frame::{Kind, flag, write_head, write_reset};
 use assay_http::{Method, RequestHead, Scan, scan_request};
 
 use super::request::Head;
-use super::stream::{Outgoing, Rest, Standing};
+use super::stream::{Incoming, Outgoing, Rest, Standing};
 use super::{EVENT_BYTES, Http2Session, planned};
 use crate::answer::Answer;
 use crate::blocks;
@@ -97,16 +97,18 @@ impl Http2Session {
         self.scratch = scratch;
     }
 
-    /// Refuses a request; what may follow of it is not wanted.
+    /// Refuses a request; what may follow of it is not wanted, which a reset says behind the whole answer (RFC 9113 §8.1).
     #[cold]
     pub(super) fn answer_refusal(&mut self, id: u32, answer: Answer, end_stream: bool, cx: &mut Context<'_>) {
         cx.site.refused += 1;
         self.answer_known(id, answer, cx);
-        if !end_stream {
-            write_reset(id, Code::NoError.number(), cx.out);
-            if let Standing::Open(at) = self.streams.find(id) {
-                self.close(at);
-            }
+        if end_stream {
+            return;
+        }
+        match self.streams.find(id) {
+            // A part of the answer waits for a window.
+            Standing::Open(at) => self.streams.open[at].incoming = Some(Incoming::UNWANTED),
+            _ => write_reset(id, Code::NoError.number(), cx.out),
         }
     }
 }

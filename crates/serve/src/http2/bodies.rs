@@ -96,7 +96,8 @@ impl Http2Session {
             self.reset(id, Code::ProtocolError, cx);
             return Ok(());
         }
-        if incoming.received > cx.site.limits.body_bytes {
+        let is_wanted = !matches!(incoming.purpose, Purpose::PassOver);
+        if is_wanted && incoming.received > cx.site.limits.body_bytes {
             self.connection.release(counted);
             self.refuse_body(at, cx);
             return Ok(());
@@ -115,6 +116,8 @@ impl Http2Session {
                 }
             }
             Purpose::Drop(_) => self.release(at, counted, cx),
+            // Its window stays as it is: nothing more is to come.
+            Purpose::PassOver => self.connection.release(counted),
             Purpose::Call(call) => {
                 call.take(data);
                 // Nothing follows the end of a stream, so its window may stay as it is.
@@ -163,6 +166,7 @@ impl Http2Session {
         match incoming.purpose {
             Purpose::Echo => stream.outgoing.is_open = false,
             Purpose::Call(call) => self.answer_call(at, &call, cx),
+            Purpose::PassOver => {}
             Purpose::Drop(text) => {
                 let id = self.close(at).id;
                 if let Scan::Complete(request) = scan_request(&text, &cx.site.http_limits) {

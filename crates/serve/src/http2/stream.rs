@@ -45,6 +45,13 @@ pub(super) enum Purpose {
     Drop(Vec<u8>),
     /// It is the message of a call.
     Call(Box<Call>),
+    /// It is passed over, because its request was refused.
+    PassOver,
+}
+
+impl Incoming {
+    /// What may still come of a request that was refused.
+    pub(super) const UNWANTED: Self = Self { received: 0, length: None, purpose: Purpose::PassOver };
 }
 
 /// The body of an answer, as far as it is not sent.

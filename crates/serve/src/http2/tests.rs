@@ -348,6 +348,30 @@ fn bodies_have_their_limits() {
     assert_eq!(wire.resets, [(1, Code::NoError), (3, Code::NoError), (5, Code::ProtocolError)]);
 }
 
+/// A reset behind the head alone would cut the refusal short (RFC 9113 §8.1).
+#[test]
+fn a_refusal_leaves_whole_before_its_stream_is_reset() {
+    let limits = ServeLimits { body_bytes: 10, ..ServeLimits::default() };
+    let mut wire = Wire::with(limits, &Settings { initial_window: 4, ..Settings::default() });
+    let post = (":method", "POST");
+    wire.ask(1, &[post, HTTP, HOST, (":path", "/echo"), ("content-length", "11")], false);
+    wire.ask(3, &[post, HTTP, HOST, (":path", "/json")], false);
+    wire.data(3, b"0123456789a", false);
+    wire.deliver();
+    assert!(wire.head(1).starts_with(":status=413;") && wire.head(3).starts_with(":status=413;"));
+    assert_eq!((wire.body(1).len(), wire.body(3).len(), &*wire.resets), (4, 4, &[][..]));
+    wire.data(1, b"not wanted, but under way", false);
+    wire.data(3, b"nor is this", true);
+    [1, 3].into_iter().for_each(|stream| write_window_update(stream, 1000, wire.client.out()));
+    wire.deliver();
+    assert!(wire.body(1).len() > 4 && wire.body(1) == wire.body(3));
+    assert_eq!((&*wire.ended, &*wire.resets), (&[1, 3][..], &[(1, Code::NoError)][..]));
+    wire.get(5, "/hello");
+    wire.deliver();
+    assert!(wire.head(5).starts_with(":status=200;"));
+    assert_eq!(wire.site.refused, 2);
+}
+
 #[test]
 fn a_body_has_as_much_time_as_its_bytes_buy() {
     let mut wire = Wire::new(ServeLimits::default());
