@@ -147,7 +147,10 @@ impl Http2Session {
     pub(super) fn refuse_body(&mut self, at: usize, cx: &mut Context<'_>) {
         let stream = self.close(at);
         match stream.incoming.map(|incoming| incoming.purpose) {
-            Some(Purpose::Drop(_)) => self.answer_refusal(stream.id, Answer::ContentTooLarge, false, cx),
+            Some(Purpose::Drop(_)) => {
+                self.answer_refusal(stream.id, Answer::ContentTooLarge, false, cx);
+                self.keep_window(stream.id, stream.window);
+            }
             _ => {
                 cx.site.refused += 1;
                 write_reset(stream.id, Code::EnhanceYourCalm.number(), cx.out);
@@ -168,11 +171,19 @@ impl Http2Session {
             Purpose::Call(call) => self.answer_call(at, &call, cx),
             Purpose::PassOver => {}
             Purpose::Drop(text) => {
-                let id = self.close(at).id;
+                let Stream { id, window, .. } = self.close(at);
                 if let Scan::Complete(request) = scan_request(&text, &cx.site.http_limits) {
                     self.answer_text(id, &request, &text, cx);
+                    self.keep_window(id, window);
                 }
             }
+        }
+    }
+
+    /// What the client has opened while its request came holds for the answer, if that is still under way (RFC 9113 §6.9).
+    fn keep_window(&mut self, id: u32, window: i64) {
+        if let Standing::Open(at) = self.streams.find(id) {
+            self.streams.open[at].window = window;
         }
     }
 

@@ -373,6 +373,22 @@ fn a_refusal_leaves_whole_before_its_stream_is_reset() {
 }
 
 #[test]
+fn a_window_that_was_opened_during_a_request_holds_for_its_answer() {
+    let limits = ServeLimits { body_bytes: 10, ..ServeLimits::default() };
+    let mut wire = Wire::with(limits, &Settings { initial_window: 0, ..Settings::default() });
+    let post = [(":method", "POST"), HTTP, HOST, (":path", "/json")];
+    for (stream, body) in [(1, &b"right"[..]), (3, b"much too long")] {
+        wire.ask(stream, &post, false);
+        write_window_update(stream, 1000, wire.client.out());
+        wire.data(stream, body, true);
+    }
+    wire.deliver();
+    assert!(wire.head(1).starts_with(":status=405;") && wire.head(3).starts_with(":status=413;"));
+    wire.ended.sort_unstable();
+    assert_eq!(wire.ended, [1, 3]);
+}
+
+#[test]
 fn a_body_has_as_much_time_as_its_bytes_buy() {
     let mut wire = Wire::new(ServeLimits::default());
     wire.ask(1, &[(":method", "POST"), HTTP, HOST, (":path", "/json")], false);
