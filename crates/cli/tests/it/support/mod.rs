@@ -184,6 +184,9 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         if !std::thread::panicking() {
+            // Whoever removes the names of a ring waits for the end of who made it, and so outlives it by a moment.
+            let sweeps = |process: &String| process.contains("/assay sweep ");
+            eventually("rings are swept", || !self.processes().iter().any(sweeps));
             assert_eq!(self.processes(), Vec::<String>::new(), "processes are left");
             assert_eq!(listing(&self.tmp()), Vec::<String>::new(), "temporary files are left");
         }
