@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
         terminal::render(&record, &verdict, &output::style(arguments.ascii))
     });
     let folder = arguments.places.runs.join(&record.id);
-    assay_file::write(&folder.join("report.html"), html::page(&record, &verdict)?.as_bytes())?;
+    assay_file::write_here(&folder.join("report.html"), html::page(&record, &verdict)?.as_bytes())?;
     output::note(format_args!("imported as {}; page {}", record.id, folder.join("report.html").display()));
     Ok(Exit::Ok)
 }

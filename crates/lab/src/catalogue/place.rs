@@ -3,7 +3,7 @@
 //! A catalogue is programs to be run, and who works in a folder below `/tmp` has not chosen what somebody else put into `/tmp`. So
 //! one that is found by its place counts only if it belongs to people who are trusted anyway, as with repositories of git
 //! (git-config(1), `safe.directory`): the user, root, who became root by sudo, and who owns the program. The folder of runs is asked about
-//! the same ([`Trusted::doubt_about_path`]): whoever can change it says where records and logs are written to.
+//! much the same ([`Trusted::doubt_about_path`]): whoever put it where everybody may says where records and logs are written to.
 
 use std::fmt;
 use std::fs::Metadata;

@@ -136,7 +136,7 @@ fn write_files(
     let told = PageRun { record, verdict, since: since.as_ref() };
     let page = html::pages(&[told])?;
     let in_folder = folder.join("report.html");
-    assay_file::write(&in_folder, page.as_bytes())?;
+    assay_file::write_here(&in_folder, page.as_bytes())?;
     output::note(format_args!(
         "record {}\nreport {}",
         folder.join("record.json").display(),
