@@ -76,6 +76,11 @@ pub enum Held {
     Body,
 }
 
+/// Whether an answer with this status leads elsewhere, to what its Location says (RFC 9110 §15.4).
+pub fn is_redirection(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
 impl Learnt {
     /// What both saw: whatever differs, varies. The excerpt is the later one's.
     #[must_use]

@@ -11,6 +11,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
 use crate::foreign::markup;
+use crate::table::scrolling;
 use crate::{format, notes, words};
 use trend::{Machine, Section, Trend};
 
@@ -90,11 +91,6 @@ fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
         let _ = write!(out, "<ul class=\"keys\">\n{}</ul>\n", keys.collect::<String>());
     }
     out + "</section>\n"
-}
-
-/// Opens a place for a table that may be too wide; the keyboard reaches it, too, and scrolls it.
-fn scrolling(name: &str) -> String {
-    format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">", markup(name))
 }
 
 fn row(run: &Listed<'_>, machines: &[Machine]) -> String {

@@ -6,6 +6,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
 use crate::foreign::markup;
+use crate::table::scrolling;
 use crate::{notes, standings, words};
 
 /// The verdict in sentences and the standings of the first cell, as HTML without a script.
@@ -16,13 +17,9 @@ pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
         let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
     }
     if let Some(cell) = verdict.cells.first() {
-        let title = markup(&notes::cell_title(&cell.cell));
-        let table = standings::table(record, cell).html();
-        // A table wider than a phone scrolls in its own box, also by the keyboard.
-        let _ = writeln!(
-            out,
-            "<h2>{title}</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n{table}</div>"
-        );
+        let title = notes::cell_title(&cell.cell);
+        let (place, table) = (scrolling(&title), standings::table(record, cell).html());
+        let _ = writeln!(out, "<h2>{}</h2>\n{place}\n{table}</div>", markup(&title));
     }
     out + "<noscript><p class=\"notice\">The charts, the evidence and the other tables need JavaScript. Nothing is loaded \
            from a network.</p></noscript></main>"

@@ -145,6 +145,11 @@ impl<'r, R> Table<'r, R> {
     }
 }
 
+/// Opens the place of a table in HTML that may be too wide; the keyboard reaches it, too, and scrolls it.
+pub(crate) fn scrolling(name: &str) -> String {
+    format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">", foreign::markup(name))
+}
+
 /// The reason in place of all that is not told anyway.
 fn withheld(columns: &[&Column], index: usize, reason: &str) -> String {
     let told = columns.iter().filter(|column| column.is_always_told);

@@ -79,11 +79,6 @@ fn given(arguments: &InitArguments) -> Result<(Vec<OwnServer>, String), Failure>
     Ok((servers, path.unwrap_or_else(|| "/".to_owned())))
 }
 
-/// Whether a text is meant for a URL, and not for a command.
-fn is_url(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-}
-
 /// A URL as the server and its path.
 fn running(text: &str) -> Result<(OwnServer, String), String> {
     let url = Url::parse(text).map_err(|error| error.to_string())?;
@@ -136,13 +131,13 @@ fn ask_server<R: BufRead, W: Write>(
         "" if known == 0 => {
             Err("is no server; write for example node app.js, or http://127.0.0.1:8080/".to_owned())
         }
-        url if is_url(url) => running(url).map(|_| url.to_owned()),
+        url if Url::has_scheme(url) => running(url).map(|_| url.to_owned()),
         command => Ok(command.to_owned()),
     })?;
     if text.is_empty() {
         return Ok(None);
     }
-    if is_url(&text) {
+    if Url::has_scheme(&text) {
         let (server, path) = running(&text).map_err(Failure::usage)?;
         return Ok(Some((server, Some(path))));
     }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use assay_model::experiment::Span;
+use assay_model::learnt::is_redirection;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::record::{NotRun, Stage};
 use assay_model::tls::TlsFault;
@@ -58,7 +59,7 @@ impl AskedBy {
                 "it wants to know who asks: a run takes a header (-H), a command that gets a token (--before), or this status for \
                  right (--expect-status)"
             }
-            (Self::Arguments, Some(301 | 302 | 303 | 307 | 308)) => {
+            (Self::Arguments, Some(status)) if is_redirection(status) => {
                 "it redirects: give the path that it leads to (--path), or this status for right (--expect-status)"
             }
             (Self::Arguments, _) => "mend the server, or say what is right (--expect-status, --expect-body)",
@@ -68,7 +69,7 @@ impl AskedBy {
             (Self::Files, Some(401 | 403)) => {
                 "it wants to know who asks: a run takes a command that gets a token (--before); or leave the workload out"
             }
-            (Self::Files, Some(301 | 302 | 303 | 307 | 308)) => {
+            (Self::Files, Some(status)) if is_redirection(status) => {
                 "it redirects: let the workload ask where that leads to, or leave the workload out"
             }
             (Self::Files, _) => MEND,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::learnt::Learnt;
+use assay_model::learnt::{Learnt, is_redirection};
 use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, ErrorSample, LoadReport};
 use assay_model::rule::Rule;
 use assay_stats::Histogram;
@@ -283,7 +283,7 @@ fn about_the_path(report: &LoadReport, asked: &Asked) -> Option<String> {
     };
     report.samples.iter().filter_map(wrong_status).find_map(|status| match status {
         404 => Some(format!("nothing is at {path}: give another {place}")),
-        301 | 302 | 303 | 307 | 308 => Some(match redirected_to(report, asked) {
+        status if is_redirection(status) => Some(match redirected_to(report, asked) {
             Some(url) => format!("{path} is redirected: give {url} {place}"),
             None => format!("{path} is redirected: give the URL that it points to"),
         }),

@@ -63,9 +63,9 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     // Seconds that were told cannot be taken back.
     let is_to_be_repeated = is_suspicious && !seconds.are_wanted() && !stop.load(Ordering::Relaxed);
     if is_to_be_repeated && let Some((again, plan)) = answers.clone().learn(plan, Occasion::Later, &stop) {
-        let is_to_be_repeated = again.are_looser_than(&answers);
+        let varies_more = again.are_looser_than(&answers);
         answers = again;
-        if is_to_be_repeated {
+        if varies_more {
             output::note("its answers vary: measured once more, without what varies");
             report = measure(&plan, &mut seconds)?;
         }
