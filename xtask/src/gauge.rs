@@ -1,14 +1,30 @@
-//! What the gauge of the CPUs says in records: how the turns of each contender follow it, whether it depends on the server beside it, and
-//! what runs could have shown without it.
+//! What is seen of the machine within turns in records, by the gauge of the CPUs and by the time that others took: how the turns of each
+//! contender follow it, whether it depends on the server beside it, what it leaves of turns that others disturbed, and what runs could have
+//! shown without it.
 
 use std::path::{Path, PathBuf};
 
 use assay_lab::store::Store;
 use assay_model::record::Record;
-use assay_stats::gauge::Follower;
-use assay_verdict::calibration::followers;
+use assay_stats::gauge::{Follower, Left};
+use assay_stats::robust::median;
+use assay_verdict::calibration::{followers, left};
 use assay_verdict::{Unreadable, judge};
 use clap::Args;
+
+/// What is seen of the machine in a turn, in the order of [`assay_stats::gauge::Reading`].
+const SEEN: [&str; 4] = [
+    "gauge on the server's CPUs",
+    "gauge on the generator's",
+    "time taken from the server",
+    "generator's waiting",
+];
+/// The median absolute deviation of a normal variable of standard deviation 1.
+const NORMAL: f64 = 0.6745;
+/// Where in that order the time is that others took from the server.
+const TAKEN: usize = 2;
+/// Shares of a turn's time up to which turns are told of together.
+const BANDS: [f64; 7] = [0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 1.0];
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -27,20 +43,19 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             "no record has turns with a gauge; measure `assay run A B` on this machine".to_owned(),
         ]);
     }
-    println!(
-        "| contender | workload | turns | follow | vary by | gauge leaves | readings beside it | of the generator |"
-    );
-    println!("|---|---|--:|--:|--:|--:|--:|--:|");
+    println!("| contender | workload | turns | follow | vary by | is left | {} |", SEEN.join(" | "));
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (contender, workload, follower) in &found {
         row(contender, workload, follower);
     }
-    for (side, of) in ["server's", "generator's"].into_iter().enumerate() {
-        let bias = bias(found.iter().map(|(_, _, follower)| follower.beside[side]));
+    for (place, of) in SEEN.into_iter().enumerate() {
+        let bias = 100.0 * bias(found.iter().map(|(_, _, follower)| follower.beside[place]));
         println!(
-            "\nReadings of the {of} CPUs depend on the server by {:.2} % (standard deviation, without chance)",
-            100.0 * bias
+            "\nBy the server beside it, {of} differs by {bias:.2} % (standard deviation, without chance)"
         );
     }
+    let left: Result<Vec<_>, _> = records.iter().map(left).collect();
+    by_time_taken(&left.map_err(|why| vec![why.to_string()])?.concat());
     println!("\n| run | cell | could show without | and with it |\n|---|---|--:|--:|");
     for record in records {
         could_show(record).map_err(|why| vec![why.to_string()])?;
@@ -66,14 +81,31 @@ fn could_show(mut record: Record) -> Result<(), Unreadable> {
     Ok(())
 }
 
+/// How much turns vary when all that is seen is taken out, by how much others took from them: the median absolute difference, as a standard
+/// deviation.
+fn by_time_taken(left: &[Left]) {
+    println!("\n| others took at most | turns | vary by |\n|---|--:|--:|");
+    let mut least = -1.0;
+    for most in BANDS {
+        let share = |left: &&Left| 1.0 - (-left.reading[TAKEN]).exp();
+        let within = left.iter().filter(|left| least < share(left) && share(left) <= most);
+        let differences: Vec<f64> = within.map(|left| left.difference.abs()).collect();
+        if let Ok(middle) = median(&differences) {
+            println!("| {:.0} % | {} | {:.1} % |", 100.0 * most, differences.len(), 100.0 * middle / NORMAL);
+        }
+        least = most;
+    }
+}
+
 fn row(contender: &str, workload: &str, follower: &Follower) {
-    let [server, generator] = follower.slope;
+    let slopes = follower.slope.map(|slope| format!("{slope:.1}")).join(", ");
     let [before, after] = follower.window_sd.map(|sd| 100.0 * sd);
-    let [of_server, of_generator] =
+    let beside =
         follower.beside.map(|(mean, error)| format!("{:+.1} ± {:.1} %", 100.0 * mean, 100.0 * error));
     println!(
-        "| {contender} | {workload} | {} | {server:.1}, {generator:.1} | {before:.1} % | {after:.1} % | {of_server} | {of_generator} |",
-        follower.windows
+        "| {contender} | {workload} | {} | {slopes} | {before:.1} % | {after:.1} % | {} |",
+        follower.windows,
+        beside.join(" | ")
     );
 }
 

@@ -493,7 +493,7 @@ impl Measurement {
         broken.retain(|rule| !TAKEN.contains(rule));
         let counting = self.turns.iter().filter(|turn| !turn.is_void());
         if rotations(counting) * 2 < rotations(&self.turns) {
-            let by_turns = self.turns.iter().filter_map(|turn| turn.taken).flat_map(TimeTaken::void_rules);
+            let by_turns = self.turns.iter().flat_map(Turn::void_rules);
             broken.extend(by_turns.collect::<BTreeSet<Rule>>());
         }
         broken

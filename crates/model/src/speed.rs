@@ -49,10 +49,17 @@ pub struct Gauged {
     pub generator_ns: Vec<Nanos>,
 }
 
+impl Gauged {
+    /// Whether it told anything of the server's CPUs.
+    pub fn was_read(&self) -> bool {
+        self.server_ns.iter().any(|ns| *ns > Nanos::ZERO)
+    }
+}
+
 /// What a gauge of the CPUs within turns told of a run, and what it took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GaugeSeen {
-    /// Share of the variance of turns of one life that it explains, 0 to 1.
+    /// Share of the variance of turns of one life that it explains, together with the time that others took, 0 to 1.
     pub explained_share: f64,
     /// Share of the server's CPUs' time that it took, 0 to 1.
     pub cpu_share: f64,

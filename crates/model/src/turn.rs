@@ -21,6 +21,10 @@ pub const MAX_OTHER_SHARE: f64 = 0.1;
 /// else; kernel threads take a few thousandths even on a quiet machine.
 pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 
+/// Share of a turn that may be taken in each of these ways where a gauge was read: there the verdict takes out of its rate what others took,
+/// and what is left varies as that of undisturbed turns does (docs/method/gauge.md#time-that-others-take).
+pub const MAX_SHARE_TAKEN_OUT: f64 = 0.25;
+
 /// One of the short windows in which the servers of a round take turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
@@ -66,12 +70,16 @@ pub struct TimeTaken {
 }
 
 impl TimeTaken {
-    /// The rules for which what it was taken from, a turn or a window, must not be used.
+    /// The rules for which a window that it was taken from must not be used.
     pub fn void_rules(self) -> impl Iterator<Item = Rule> {
+        self.beyond([MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE])
+    }
+
+    fn beyond(self, [steal, other, delay]: [f64; 3]) -> impl Iterator<Item = Rule> {
         let broken = [
-            (Rule::Steal, self.steal_share > MAX_STEAL_SHARE),
-            (Rule::OtherPrograms, self.server_other_share > MAX_OTHER_SHARE),
-            (Rule::GeneratorDisturbed, self.generator_delay_share > MAX_GENERATOR_DELAY_SHARE),
+            (Rule::Steal, self.steal_share > steal),
+            (Rule::OtherPrograms, self.server_other_share > other),
+            (Rule::GeneratorDisturbed, self.generator_delay_share > delay),
         ];
         broken.into_iter().filter(|(_, is_broken)| *is_broken).map(|(rule, _)| rule)
     }
@@ -80,6 +88,46 @@ impl TimeTaken {
 impl Turn {
     /// Whether others took so much of it that it must not be used, as far as it tells.
     pub fn is_void(&self) -> bool {
-        self.taken.is_some_and(|taken| taken.void_rules().next().is_some())
+        self.void_rules().next().is_some()
+    }
+
+    /// The rules for which it must not be used, as far as it tells.
+    pub fn void_rules(&self) -> impl Iterator<Item = Rule> {
+        let limits = match self.gauged.as_ref().is_some_and(Gauged::was_read) {
+            true => [MAX_SHARE_TAKEN_OUT; 3],
+            false => [MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE],
+        };
+        self.taken.into_iter().flat_map(move |taken| taken.beyond(limits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_turn_with_a_gauge_others_may_take_more() {
+        let [none, unread, read] = [None, Some(0), Some(9_000)].map(|ns: Option<u64>| {
+            ns.map(|ns| Gauged { server_ns: vec![Nanos::ZERO, Nanos(ns)], ..Gauged::default() })
+        });
+        let broken = |gauged: &Option<Gauged>, taken| {
+            Turn { gauged: gauged.clone(), taken: Some(taken), ..Turn::default() }
+                .void_rules()
+                .collect::<Vec<_>>()
+        };
+        let stolen = |steal_share| TimeTaken { steal_share, ..TimeTaken::default() };
+        let waited = |generator_delay_share| TimeTaken { generator_delay_share, ..TimeTaken::default() };
+        for strict in [&none, &unread] {
+            assert_eq!(
+                (broken(strict, stolen(0.1)), broken(strict, stolen(0.11))),
+                (vec![], vec![Rule::Steal])
+            );
+        }
+        assert_eq!((broken(&read, stolen(0.25)), broken(&read, stolen(0.26))), (vec![], vec![Rule::Steal]));
+        assert_eq!(
+            (broken(&read, waited(0.25)), broken(&read, waited(0.26))),
+            (vec![], vec![Rule::GeneratorDisturbed])
+        );
+        assert!(!Turn { gauged: read, ..Turn::default() }.is_void(), "nothing is told");
     }
 }

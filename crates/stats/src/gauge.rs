@@ -1,9 +1,10 @@
 //! What a gauge of the CPUs says of windows, taken out of their rates: control variates.
 //!
-//! A gauge does a fixed piece of work on the same CPUs in the midst of each window and tells how long that took. By as much as a rate
-//! follows it within the lives of a contender, the gauge explains the rate, and the rest is what the contender does by itself
+//! A gauge does a fixed piece of work on the same CPUs in the midst of each window and tells how long that took; the kernel counts how much of
+//! the CPUs' time others took meanwhile. By as much as a rate follows these within the lives of a contender, they explain the rate, and the
+//! rest is what the contender does by itself
 //! (Lavenberg & Welch, *Management Science* 27, 1981; Deng et al., *CUPED*, WSDM 2013). On a machine whose speed changes within
-//! seconds, that is a tenth to a third of the variance for most servers (docs/results/gauge.md).
+//! seconds, what is left is a tenth to a third of the variance for most servers (docs/results/gauge.md).
 //!
 //! Two errors have to be kept out:
 //! - *A restart must not be explained away.* How much rates follow the gauge (the slope) is told from windows of one life, never from
@@ -13,6 +14,7 @@
 //!   out that luck has in it, and what stays unknown makes intervals wider ([`Adjusted::unseen`]). On a steady machine nearly
 //!   nothing is taken out and nearly nothing added.
 
+use std::array::from_fn;
 use std::collections::BTreeMap;
 
 use crate::StatsError;
@@ -21,10 +23,11 @@ use crate::table::{Table, Windows};
 
 /// By how much the readings of a gauge depend on the server beside it, as a standard deviation of logarithms.
 pub const BIAS: f64 = 0.01;
-/// How far slopes are from 0, before anything is seen: a CPU that is a tenth slower makes a server about as much slower.
-const SLOPE_SD: f64 = 1.0;
-/// How far a contender's own slope is from the one of all.
-const OWN_SLOPE_SD: f64 = 0.5;
+/// How far slopes are from 0, before anything is seen: a CPU that is a tenth slower makes a server about as much slower. A generator that waits
+/// makes it wait only where all requests in flight are answered meanwhile.
+const SLOPE_SD: Reading = [1.0, 1.0, 1.0, 0.5];
+/// How far a contender's own slopes are from those of all.
+const OWN_SLOPE_SD: Reading = [0.5, 0.5, 0.5, 0.25];
 /// Nothing gets faster on a slower machine, and nothing slower by more than the third power.
 const STEEPEST: f64 = -3.0;
 /// Windows are not known better than by this, as a standard deviation of logarithms.
@@ -32,8 +35,13 @@ const LEAST_SPREAD: f64 = 0.005;
 /// Sweeps of the fit, each with weights by the one before.
 const SWEEPS: usize = 6;
 
-/// The logarithms of what the gauge's work took beside a window on the CPUs of the server, and on those of the generator.
-pub type Reading = [f64; 2];
+/// What is seen of the machine in a window.
+const SEEN: usize = 4;
+
+/// How slow the machine was in a window, as logarithms of times that a given piece of work takes: what the gauge's work took on the CPUs of
+/// the server, and on those of the generator; by how much longer anything takes the server because others took of its CPUs' time, and the
+/// generator because it waited for its CPU. What is not known of any window is 0.
+pub type Reading = [f64; SEEN];
 
 /// Readings by block and window, as [`Windows`] are; `None` where none was taken.
 pub type Readings = Vec<Vec<Option<Reading>>>;
@@ -67,6 +75,17 @@ pub struct Explained {
     pub share: Option<f64>,
     /// How each contender follows it, by number.
     pub followers: BTreeMap<usize, Follower>,
+    /// What it leaves of all windows of lives that have several.
+    pub left: Vec<Left>,
+}
+
+/// What is left of a window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Left {
+    /// How slow the machine was in it.
+    pub reading: Reading,
+    /// By how much its rate differs from that of the middle window of its life, as a logarithm, without what the gauge explains.
+    pub difference: f64,
 }
 
 /// How the windows of one contender follow the gauge.
@@ -74,12 +93,12 @@ pub struct Explained {
 pub struct Follower {
     /// Windows of lives that have several.
     pub windows: usize,
-    /// By how many per cent its rate rises when the work takes one per cent longer, on the server's and the generator's CPUs.
+    /// By how many per cent its rate rises when the work takes one per cent longer, for each that is seen.
     pub slope: Reading,
     /// How much windows of one life vary, and what of that the gauge leaves, as standard deviations of logarithms.
     pub window_sd: [f64; 2],
     /// By how much the readings beside it differ from those of all in the same rotations, and the standard error of each.
-    pub beside: [(f64, f64); 2],
+    pub beside: [(f64, f64); SEEN],
 }
 
 impl Adjusted {
@@ -111,6 +130,7 @@ pub fn explain(tables: &[&[Gauged]]) -> Explained {
         share: slopes.explained,
         tables: tables.iter().map(|table| adjusted(table, &slopes, &lucks)).collect(),
         followers: slopes.followers.iter().map(follower).collect(),
+        left: slopes.left,
     }
 }
 
@@ -119,6 +139,7 @@ pub fn explain(tables: &[&[Gauged]]) -> Explained {
 struct Slopes {
     followers: BTreeMap<usize, Follower>,
     explained: Option<f64>,
+    left: Vec<Left>,
 }
 
 /// Windows of one life that have a reading.
@@ -137,8 +158,8 @@ struct Following {
 /// A regression of rates on readings within lives.
 #[derive(Clone, Copy, Default)]
 struct Normal {
-    squares: [[f64; 2]; 2],
-    products: [f64; 2],
+    squares: [[f64; SEEN]; SEEN],
+    products: [f64; SEEN],
 }
 
 impl Slopes {
@@ -153,13 +174,14 @@ impl Slopes {
             contenders.values_mut().for_each(Following::weigh);
             let normals: Vec<Normal> = contenders.values().map(Following::normal).collect();
             let common = normals.iter().fold(Normal::default(), |sum, of| sum.plus(of));
-            let common = common.solved([0.0; 2], SLOPE_SD);
+            let common = common.solved([0.0; SEEN], SLOPE_SD);
             for (following, normal) in contenders.values_mut().zip(&normals) {
                 following.slope = normal.solved(common, OWN_SLOPE_SD).map(|slope| slope.clamp(STEEPEST, 0.0));
             }
         }
         Self {
             explained: explained(contenders.values()),
+            left: contenders.values().flat_map(Following::left).collect(),
             followers: contenders.into_iter().map(|(i, following)| (i, following.told())).collect(),
         }
     }
@@ -167,7 +189,7 @@ impl Slopes {
 
 /// The share of the variance of all windows within their lives that slopes explain; `None` where nothing varies.
 fn explained<'f>(contenders: impl Iterator<Item = &'f Following> + Clone) -> Option<f64> {
-    let before: f64 = contenders.clone().map(|of| of.squares([0.0; 2])).sum();
+    let before: f64 = contenders.clone().map(|of| of.squares([0.0; SEEN])).sum();
     let after: f64 = contenders.map(|of| of.squares(of.slope)).sum();
     (before > 0.0).then(|| (1.0 - after / before).max(0.0))
 }
@@ -196,14 +218,23 @@ impl Life {
 
 impl Following {
     fn new() -> Self {
-        Self { lives: Vec::new(), slope: [0.0; 2], spread: f64::INFINITY }
+        Self { lives: Vec::new(), slope: [0.0; SEEN], spread: f64::INFINITY }
     }
 
     fn told(&self) -> Follower {
         let windows: usize = self.lives.iter().map(|life| life.rates.len()).sum();
         let independent = windows.saturating_sub(self.lives.len()).max(1) as f64;
-        let window_sd = [[0.0; 2], self.slope].map(|slope| (self.squares(slope) / independent).sqrt());
+        let window_sd = [[0.0; SEEN], self.slope].map(|slope| (self.squares(slope) / independent).sqrt());
         Follower { windows, slope: self.slope, window_sd, ..Follower::default() }
+    }
+
+    fn left(&self) -> impl Iterator<Item = Left> + '_ {
+        let of_life = |life: &Life| {
+            let differences: Vec<f64> = life.left(self.slope).collect();
+            let left = |(reading, difference): (&Reading, f64)| Left { reading: *reading, difference };
+            life.readings.iter().zip(differences).map(left).collect::<Vec<Left>>()
+        };
+        self.lives.iter().flat_map(of_life)
     }
 
     /// The squares of what a slope leaves of each window.
@@ -232,10 +263,9 @@ impl Following {
                 sum / weights.iter().sum::<f64>()
             };
             let rate = mean(&|k| life.rates[k]);
-            let reading = [0, 1].map(|side: usize| mean(&|k| life.readings[k][side]));
+            let reading = from_fn(|of| mean(&|k| life.readings[k][of]));
             for ((weight, own), at) in weights.iter().zip(&life.rates).zip(&life.readings) {
-                let from = [0, 1].map(|side: usize| at[side] - reading[side]);
-                normal.add(*weight, from, own - rate);
+                normal.add(*weight, away(*at, reading), own - rate);
             }
         }
         normal
@@ -244,9 +274,9 @@ impl Following {
 
 impl Normal {
     fn add(&mut self, weight: f64, reading: Reading, rate: f64) {
-        for i in 0..2 {
+        for i in 0..SEEN {
             self.products[i] += weight * reading[i] * rate;
-            for j in 0..2 {
+            for j in 0..SEEN {
                 self.squares[i][j] += weight * reading[i] * reading[j];
             }
         }
@@ -254,37 +284,55 @@ impl Normal {
 
     fn plus(self, other: &Self) -> Self {
         let mut sum = self;
-        for i in 0..2 {
+        for i in 0..SEEN {
             sum.products[i] += other.products[i];
-            (0..2).for_each(|j| sum.squares[i][j] += other.squares[i][j]);
+            (0..SEEN).for_each(|j| sum.squares[i][j] += other.squares[i][j]);
         }
         sum
     }
 
-    /// The slopes, where `expected` is believed of them with this standard deviation before anything is seen.
-    fn solved(&self, expected: Reading, sd: f64) -> Reading {
-        let belief = sd.powi(-2);
-        let [[a, b], [_, d]] = self.squares;
-        let (a, d) = (a + belief, d + belief);
-        let [p, q] = [0, 1].map(|side: usize| self.products[side] + belief * expected[side]);
-        let determinant = a * d - b * b;
-        [(d * p - b * q) / determinant, (a * q - b * p) / determinant]
+    /// The slopes, where `expected` is believed of them with these standard deviations before anything is seen.
+    fn solved(&self, expected: Reading, sd: Reading) -> Reading {
+        let (mut squares, mut products) = (self.squares, self.products);
+        for i in 0..SEEN {
+            let belief = sd[i].powi(-2);
+            squares[i][i] += belief;
+            products[i] += belief * expected[i];
+        }
+        solution(squares, products)
     }
 }
 
+/// The solution of a system whose matrix is symmetric and positive definite, by elimination, which needs no pivots there (Golub & Van Loan,
+/// *Matrix Computations*, 4th ed., section 4.1).
+fn solution(mut matrix: [[f64; SEEN]; SEEN], mut right: Reading) -> Reading {
+    for done in 0..SEEN {
+        for row in done + 1..SEEN {
+            let factor = matrix[row][done] / matrix[done][done];
+            (done..SEEN).for_each(|column| matrix[row][column] -= factor * matrix[done][column]);
+            right[row] -= factor * right[done];
+        }
+    }
+    for row in (0..SEEN).rev() {
+        let known: f64 = (row + 1..SEEN).map(|column| matrix[row][column] * right[column]).sum();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right
+}
+
 /// One table without what the gauge explains.
-fn adjusted(table: &[Gauged], slopes: &Slopes, lucks: &BTreeMap<usize, [Luck; 2]>) -> Adjusted {
-    let usual = [0, 1].map(|side: usize| {
-        let all = table.iter().flat_map(known).map(|(_, reading)| reading[side]);
+fn adjusted(table: &[Gauged], slopes: &Slopes, lucks: &BTreeMap<usize, [Luck; SEEN]>) -> Adjusted {
+    let usual: Reading = from_fn(|of| {
+        let all = table.iter().flat_map(known).map(|(_, reading)| reading[of]);
         middle(&mut all.collect::<Vec<f64>>()).unwrap_or(0.0)
     });
     let mut adjusted = Adjusted::default();
     for gauged in table {
-        let slope = slopes.followers.get(&gauged.contender).map_or([0.0; 2], |follower| follower.slope);
+        let slope = slopes.followers.get(&gauged.contender).map_or([0.0; SEEN], |follower| follower.slope);
         let luck = lucks.get(&gauged.contender).copied().unwrap_or_default();
-        let expected = [0, 1].map(|side: usize| usual[side] + luck[side].bias());
+        let expected = from_fn(|of| usual[of] + luck[of].bias());
         let free = |rate: &Option<f64>, reading: Option<&Option<Reading>>| {
-            let from = reading.copied().flatten().map_or([0.0; 2], |reading| away(reading, expected));
+            let from = reading.copied().flatten().map_or([0.0; SEEN], |reading| away(reading, expected));
             rate.map(|rate| rate - dot(slope, from))
         };
         let of_block = |(block, rates): (usize, &Vec<Option<f64>>)| {
@@ -325,32 +373,33 @@ impl Luck {
 }
 
 /// The luck of each contender, over all tables: its bias is the same in all of them.
-fn lucks(tables: &[&[Gauged]]) -> BTreeMap<usize, [Luck; 2]> {
-    let mut deviations: BTreeMap<usize, [Vec<f64>; 2]> = BTreeMap::new();
+fn lucks(tables: &[&[Gauged]]) -> BTreeMap<usize, [Luck; SEEN]> {
+    let mut deviations: BTreeMap<usize, [Vec<f64>; SEEN]> = BTreeMap::new();
     for table in tables {
         for (contender, reading) in table.iter().flat_map(|gauged| beside_all(gauged, table)) {
             let of = deviations.entry(contender).or_default();
-            (0..2).for_each(|side| of[side].push(reading[side]));
+            of.iter_mut().zip(reading).for_each(|(of, deviation)| of.push(deviation));
         }
     }
-    let variances = [0, 1].map(|side: usize| within(deviations.values().map(|of| of[side].as_slice())));
+    let variances: [f64; SEEN] = from_fn(|seen| within(deviations.values().map(|of| of[seen].as_slice())));
     let luck = |of: &[f64], variance: f64| Luck {
         mean: mean(of).unwrap_or(0.0),
         variance: variance / of.len().max(1) as f64,
     };
     deviations
         .into_iter()
-        .map(|(contender, of)| (contender, [luck(&of[0], variances[0]), luck(&of[1], variances[1])]))
+        .map(|(contender, of)| (contender, from_fn(|seen| luck(&of[seen], variances[seen]))))
         .collect()
 }
 
 /// By how much each reading of one differs from the mean of all in the same rotation.
 fn beside_all<'t>(gauged: &'t Gauged, table: &'t [Gauged]) -> impl Iterator<Item = (usize, Reading)> + 't {
-    known(gauged).filter_map(move |((block, rotation), reading)| {
+    known(gauged).map(move |((block, rotation), reading)| {
         let at = |of: &Gauged| *of.readings.get(block)?.get(rotation)?;
         let all: Vec<Reading> = table.iter().filter_map(at).collect();
-        let usual = |side: usize| mean(&all.iter().map(|of| of[side]).collect::<Vec<f64>>());
-        Some((gauged.contender, away(reading, [usual(0)?, usual(1)?])))
+        let usual =
+            |seen: usize| mean(&all.iter().map(|of| of[seen]).collect::<Vec<f64>>()).unwrap_or_default();
+        (gauged.contender, away(reading, from_fn(usual)))
     })
 }
 
@@ -378,24 +427,26 @@ fn mean(of: &[f64]) -> Option<f64> {
 }
 
 fn dot(slope: Reading, reading: Reading) -> f64 {
-    slope[0] * reading[0] + slope[1] * reading[1]
+    slope.iter().zip(reading).map(|(slope, of)| slope * of).sum()
 }
 
 fn away(reading: Reading, usual: Reading) -> Reading {
-    [reading[0] - usual[0], reading[1] - usual[1]]
+    from_fn(|of| reading[of] - usual[of])
 }
 
 #[cfg(test)]
 mod tests {
     use chacha20::ChaCha8Rng;
     use chacha20::rand_core::SeedableRng as _;
+    use rand::RngExt as _;
 
     use super::*;
     use crate::simulation::{Phased, Trials, Truth as _, ladder, normal};
     use crate::table::Components;
 
     fn phased(gauge_bias_sd: Option<f64>, step: f64) -> Phased {
-        Phased { contenders: ladder(7, step, 0.015, 0.05), rounds: 3, rotations: 5, gauge_bias_sd }
+        let contenders = ladder(7, step, 0.015, 0.05);
+        Phased { contenders, rounds: 3, rotations: 5, are_others_at_work: false, gauge_bias_sd }
     }
 
     fn window_sd(table: &[Gauged], explained: bool) -> f64 {
@@ -418,11 +469,56 @@ mod tests {
         );
     }
 
+    /// Others take up to a quarter of every second turn, which no gauge sees.
+    #[test]
+    fn time_that_others_took_is_taken_out() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(7);
+        let mut disturbed = |contender: usize| {
+            let mut windows = |_| -> (Vec<Option<f64>>, Vec<Option<Reading>>) {
+                let of = |rotation: usize| {
+                    let longer = if rotation.is_multiple_of(2) { 0.28 * rng.random::<f64>() } else { 0.0 };
+                    let rate = 0.2 * contender as f64 - 1.3 * longer + 0.02 * normal(rng);
+                    (Some(rate), Some([0.0, 0.0, longer, 0.0]))
+                };
+                (0..10).map(of).unzip()
+            };
+            let (windows, readings) = (0..4).map(&mut windows).unzip();
+            Gauged { contender, windows, readings }
+        };
+        let table: Vec<Gauged> = (0..3).map(&mut disturbed).collect();
+        let explained = explain(&[&table]);
+        let (before, after) = (window_sd(&table, false), window_sd(&table, true));
+        assert!(before > 0.05 && after < 0.03, "{before} {after}");
+        for (contender, follower) in &explained.followers {
+            let [server, generator, taken, waited] = follower.slope;
+            assert_eq!((server, generator, waited), (0.0, 0.0, 0.0), "{contender}");
+            assert!((-1.45..=-1.15).contains(&taken), "{contender}: {taken}");
+        }
+        let fitted = Table::fit(&explained.tables[0].windows).unwrap();
+        let apart = fitted.effect(2).unwrap() - fitted.effect(0).unwrap();
+        assert!((apart - 0.4).abs() < 0.03, "{apart}");
+        let left: Vec<f64> = explained.left.iter().map(|left| left.difference).collect();
+        assert!(left.len() == 120 && left.iter().all(|left| left.abs() < 0.1), "{left:?}");
+    }
+
+    #[test]
+    fn a_system_is_solved() {
+        let solution = solution(
+            [[4.0, 1.0, 0.0, 0.5], [1.0, 3.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.5, 0.0, 1.0, 2.0]],
+            [8.0, 10.0, 21.0, 11.5],
+        );
+        // The right side is what (1, 2, 3, 4) makes.
+        assert!(
+            solution.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(found, of)| (found - of).abs() < 1e-12),
+            "{solution:?}"
+        );
+    }
+
     #[test]
     fn restarts_are_not_explained_away() {
         // One window in each life, whose reading goes along with it by chance.
         let windows = vec![vec![Some(1.0)], vec![Some(0.8)], vec![Some(0.9)]];
-        let readings = vec![vec![Some([0.0, 0.0])], vec![Some([0.2, 0.0])], vec![Some([0.1, 0.0])]];
+        let readings = [0.0, 0.2, 0.1].map(|slower| vec![Some([slower, 0.0, 0.0, 0.0])]).to_vec();
         let table = [0, 1].map(|contender| Gauged {
             contender,
             windows: windows.clone(),
@@ -450,7 +546,7 @@ mod tests {
             let mut table = Phased { rotations: 20, ..phased(Some(0.0), 1.0) }.observe(rng);
             for reading in table.iter_mut().flat_map(|gauged| gauged.readings.iter_mut().flatten().flatten())
             {
-                *reading = [0.05 * normal(rng), 0.05 * normal(rng)];
+                *reading = from_fn(|_| 0.05 * normal(rng));
             }
             log_change += (window_sd(&table, true) / window_sd(&table, false)).ln() / 10.0;
             assert!(explain(&[&table]).share.unwrap() < 0.1, "seed {seed}");
@@ -467,7 +563,7 @@ mod tests {
             let mut windows = |_| -> (Vec<Option<f64>>, Vec<Option<Reading>>) {
                 let of = |_| {
                     let slower = 0.005 * normal(rng);
-                    (Some(-1.5 * slower), Some([bias + slower, 0.0]))
+                    (Some(-1.5 * slower), Some([bias + slower, 0.0, 0.0, 0.0]))
                 };
                 (0..20).map(of).unzip()
             };
@@ -493,5 +589,10 @@ mod tests {
         let [without, with] = [None, Some(0.007)].map(|gauge| outcome(phased(gauge, 1.3), 6));
         assert!(with.all_shown > 0.9 && without.all_shown < 0.6, "{with:?} {without:?}");
         assert!(with.covered > 0.93 && with.false_runs == 0.0, "{with:?}");
+        let disturbed = |world: Phased| Phased { are_others_at_work: true, ..world };
+        let equal = outcome(disturbed(phased(Some(0.007), 1.0)), 7);
+        assert!(equal.false_runs <= 0.07 && equal.covered > 0.93, "{equal:?}");
+        let shown = outcome(disturbed(phased(Some(0.007), 1.3)), 8);
+        assert!(shown.all_shown > 0.8 && shown.false_runs == 0.0, "{shown:?}");
     }
 }

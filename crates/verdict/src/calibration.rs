@@ -1,7 +1,7 @@
 //! What a record measured, in the form in which it is judged: runs that are made of measured lives show how often verdicts are wrong.
 
 use assay_model::record::Record;
-use assay_stats::gauge::Follower;
+use assay_stats::gauge::{Follower, Left};
 
 use super::latency;
 pub use super::measured::Measured;
@@ -32,6 +32,14 @@ pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn followers(record: &Record) -> Result<Vec<(String, String, Follower)>, Unreadable> {
     Ok(Tables::followers(&Evidence::of(record)?))
+}
+
+/// What the gauge leaves of each turn of a record that counts and has readings, with these.
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn left(record: &Record) -> Result<Vec<Left>, Unreadable> {
+    Ok(Tables::left(&Evidence::of(record)?))
 }
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ pub(crate) fn check(windows: &[&Measurement], beside_server: Option<Neighbour>) 
 
 /// The turns of these windows that do not count for a rule, of those that tell; `None` where none does.
 pub(crate) fn void_turns(windows: &[&Measurement], rule: Rule) -> Option<Part> {
-    let told = || windows.iter().flat_map(|window| &window.turns).filter_map(|turn| turn.taken);
-    let void = told().filter(|taken| taken.void_rules().any(|broken| broken == rule)).count();
+    let told = || windows.iter().flat_map(|window| &window.turns).filter(|turn| turn.taken.is_some());
+    let void = told().filter(|turn| turn.void_rules().any(|broken| broken == rule)).count();
     let all = told().count();
     (all > 0).then(|| Part::new(void, all))
 }

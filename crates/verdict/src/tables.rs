@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::experiment::Cell;
 use assay_model::record::Entry;
 use assay_model::verdict::{Noise, SelfRatio};
-use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Readings, explain};
+use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Left, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Components, Restlessness, Table, Windows, mean_variance_of_rounds, restless};
@@ -93,6 +93,11 @@ impl<'r> Tables<'r> {
             Some((entry.original().to_owned(), cell.workload.clone(), follower))
         })
         .collect()
+    }
+
+    /// What the gauge leaves of the turns of a record.
+    pub(crate) fn left(evidence: &Evidence<'_>) -> Vec<Left> {
+        explained(&measured(evidence)).left
     }
 
     /// The share of the variance of turns of one life that the gauge explains, 0 to 1; absent where it was not read.

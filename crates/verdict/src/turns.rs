@@ -1,6 +1,6 @@
 //! The short windows in which the servers of a round take turns (docs/method/carousel.md#how-long-is-a-window).
 
-use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Turn};
+use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, TimeTaken, Turn};
 use assay_model::speed::Gauged;
 use assay_model::units::{Nanos, total};
 use assay_stats::gauge::Reading;
@@ -13,6 +13,8 @@ const NEAR: f64 = 0.01;
 const SURE: f64 = 2.5;
 /// Rotations for each turn that a record may claim: whoever failed for a while is missing in some, but not in nearly all.
 const MAX_GAPS: usize = 100;
+/// Most that is reckoned with of what others took of a turn, whatever a record says.
+const MAX_TAKEN: f64 = 0.9;
 /// Slices whose rate is set against the later one: as many as make an answer or two of a slow server no matter.
 const STRETCH: usize = 4;
 
@@ -125,7 +127,7 @@ fn by_rotation<T: Clone>(window: &Measurement, of: impl Fn(&Turn) -> Option<T>) 
     all
 }
 
-/// The mean of the logarithms; the generator's is 0 where it has no CPU of its own.
+/// The means of the gauge's logarithms, and what others took; that of the generator is 0 where it has no CPU of its own.
 fn reading(turn: &Turn, gauged: &Gauged, counting: &Counting) -> Option<Reading> {
     let ends = turn.load.settle_ns + turn.load.window_ns;
     let begins = counting.settle.unwrap_or(turn.load.settle_ns);
@@ -140,7 +142,14 @@ fn reading(turn: &Turn, gauged: &Gauged, counting: &Counting) -> Option<Reading>
         (count > 0).then(|| sum / f64::from(count))
     };
     let generator = if gauged.generator_ns.is_empty() { Some(0.0) } else { mean(&gauged.generator_ns) };
-    Some([mean(&gauged.server_ns)?, generator?])
+    let TimeTaken { steal_share, server_other_share, generator_delay_share } = turn.taken.unwrap_or_default();
+    let longer = |shares: &[f64]| {
+        let taken: f64 = shares.iter().map(|share| share.clamp(0.0, MAX_TAKEN)).sum();
+        -(1.0 - taken.min(MAX_TAKEN)).ln()
+    };
+    let (of_server, of_generator) =
+        (longer(&[steal_share, server_other_share]), longer(&[generator_delay_share]));
+    Some([mean(&gauged.server_ns)?, generator?, of_server, of_generator])
 }
 
 /// The rate of a window that is made of turns: that of the middle one, which no outlier moves.
@@ -283,6 +292,30 @@ mod tests {
     }
 
     #[test]
+    fn what_others_took_is_read_with_the_gauge() {
+        let gauged = Gauged { interval_ns: SLICE, server_ns: vec![Nanos(100); 20], ..Gauged::default() };
+        let taken = TimeTaken { steal_share: 0.15, server_other_share: 0.05, generator_delay_share: 0.1 };
+        let turn = |turn: Turn| Turn { taken: Some(taken), load: LoadTurn { ok: 100, ..turn.load }, ..turn };
+        let window = testing::record(&[("a", &[1000.0])]).rounds[0].runs[0].cells[0].clone();
+        let of = |gauged: Option<Gauged>| {
+            let turns = turns(|_, _| 10).into_iter().take(1).map(turn);
+            let turns = turns.map(|turn| Turn { gauged: gauged.clone(), ..turn });
+            let window = Measurement { turns: turns.collect(), ..window.clone() };
+            (
+                readings(&window, &Counting::default())[0],
+                log_rates(&window, &Counting::default())[0].is_some(),
+            )
+        };
+        let (reading, counts) = of(Some(gauged));
+        let longer = |left: f64| -left.ln();
+        let expected = [100_f64.ln(), 0.0, longer(0.8), longer(0.9)];
+        let is_near =
+            |reading: Reading| reading.iter().zip(expected).all(|(of, want)| (of - want).abs() < 1e-12);
+        assert!(counts && reading.is_some_and(is_near), "{reading:?}");
+        assert_eq!(of(None), (None, false), "nothing to take it out by");
+    }
+
+    #[test]
     fn readings_are_those_of_the_part_that_counts() {
         let gauged = |server: &[u64], generator: &[u64]| Gauged {
             interval_ns: SLICE,
@@ -298,10 +331,10 @@ mod tests {
         };
         // Six slices of settling, then one that was missed.
         let cut = [500, 500, 500, 500, 500, 500, 0, 100, 100];
-        assert_eq!(of(gauged(&cut, &[]), &Counting::default()), [Some([100_f64.ln(), 0.0])]);
+        assert_eq!(of(gauged(&cut, &[]), &Counting::default()), [Some([100_f64.ln(), 0.0, 0.0, 0.0])]);
         let settled = Counting { settle: Some(slices(8)), ..Counting::default() };
         let both = gauged(&[500, 500, 500, 500, 500, 500, 500, 500, 200], &[7, 7, 7, 7, 7, 7, 7, 7, 9]);
-        assert_eq!(of(both.clone(), &settled), [Some([200_f64.ln(), 9_f64.ln()])]);
+        assert_eq!(of(both.clone(), &settled), [Some([200_f64.ln(), 9_f64.ln(), 0.0, 0.0])]);
         let late = Counting { settle: Some(slices(9)), ..Counting::default() };
         assert_eq!(of(both, &late), [None], "no reading in the part that counts");
         assert_eq!(of(gauged(&cut, &[1]), &Counting::default()), [None], "the generator's CPU was not read");

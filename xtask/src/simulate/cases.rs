@@ -61,6 +61,15 @@ fn one_restless() -> Vec<Simulated> {
 /// Equals, and contenders 1.1 and 1.3 times apart, on a machine with slow phases. Without a gauge few rounds call equals different too
 /// often, so nothing is asked there.
 pub(super) fn phases() -> Vec<Case<Phased>> {
+    phased(false)
+}
+
+/// Equals and others on such a machine, where other programs take up to a quarter of half of all windows as well.
+pub(super) fn others() -> Vec<Case<Phased>> {
+    phased(true)
+}
+
+fn phased(are_others_at_work: bool) -> Vec<Case<Phased>> {
     let anything = |_: &SimulationOutcome, _: f64| true;
     let of = |(rounds, rotations): (usize, usize)| {
         let with = move |gauge_bias_sd: Option<f64>, step: f64| {
@@ -70,7 +79,7 @@ pub(super) fn phases() -> Vec<Case<Phased>> {
                 Some(bias) => format!("gauge with a bias of {:.1} %", 100.0 * bias),
             };
             let who = if step > 1.0 { format!("{step} times apart") } else { "alike".to_owned() };
-            let world = Phased { contenders, rounds, rotations, gauge_bias_sd };
+            let world = Phased { contenders, rounds, rotations, are_others_at_work, gauge_bias_sd };
             let holds: Holds<SimulationOutcome> = if gauge_bias_sd.is_some() { honest } else { anything };
             case(format!("7 {who}, {rounds} rounds of {rotations}, {name}"), Trials::once(world, 4), holds)
         };

@@ -40,6 +40,8 @@ enum Subject {
     Power,
     /// A machine that falls into slow phases, without a gauge of its CPUs and with one.
     Phases,
+    /// Such a machine from which others take time as well.
+    Others,
     /// Runs that choose between restarts and windows by what they see.
     Adaptive,
     /// Two builds measured at once.
@@ -62,6 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             Subject::Looks => table("a look after every round", cases::looks(), options),
             Subject::Power => table("true differences", cases::power(), options),
             Subject::Phases => table("slow phases, 4 tables", cases::phases(), options),
+            Subject::Others => table("slow phases and others at work, 4 tables", cases::others(), options),
             Subject::Adaptive => adaptive(options),
             Subject::Duet => duets(options),
         });

@@ -1,4 +1,5 @@
-//! A machine that falls into slow phases, as shared ones do (docs/results/gauge.md), with a gauge of its CPUs or without.
+//! A machine that falls into slow phases, and from which others take time, as from shared ones (docs/results/gauge.md), with a gauge of its
+//! CPUs or without.
 
 use rand::{Rng, RngExt as _};
 
@@ -6,14 +7,16 @@ use super::{Shape, Simulated, Truth, normal, shuffled};
 use crate::gauge::{Gauged, Reading, Readings};
 use crate::table::Windows;
 
-/// Windows that a slow phase lasts on average: a second.
-const PHASE_WINDOWS: f64 = 5.0;
-/// The share of time that is slow.
-const SLOW_SHARE: f64 = 0.3;
-/// By how much slower the gauge's work is in a phase, as a logarithm: drawn anew for each.
-const SLOWER: [f64; 2] = [0.2, 0.5];
+/// Slow phases last a second on average; by how much slower the gauge's work is in one is drawn anew for each.
+const SLOW: Phases = Phases { windows: 5.0, share: 0.3, longer: [0.2, 0.5] };
 /// How rates follow the gauge.
 const SLOPE: f64 = -1.5;
+/// Others take up to a quarter of half of all windows, as they did on the noisiest machine that was seen.
+const OTHERS: Phases = Phases { windows: 2.0, share: 0.5, longer: [0.0, 0.28] };
+/// How rates follow what others take.
+const SLOPE_OF_OTHERS: f64 = -1.4;
+/// What the kernel's ticks leave unknown of that in a window, as a standard deviation of logarithms.
+const TICKS_SD: f64 = 0.012;
 /// Windows before the first, so that the first may be in the midst of a phase.
 const BEFORE: usize = 100;
 /// What is left of the readings' variation in a window, as a standard deviation of logarithms.
@@ -28,30 +31,55 @@ pub struct Phased {
     pub rounds: usize,
     /// Windows of each life.
     pub rotations: usize,
-    /// By how much the gauge's readings depend on the contender, as a standard deviation; absent where there is no gauge. Each
-    /// contender has the same bias in all tables, as one server leaves the same in the caches.
+    /// Whether others take time as well.
+    pub are_others_at_work: bool,
+    /// By how much the readings of the gauge, and of what others take, depend on the contender, as a standard deviation; absent where there
+    /// are none. Each contender has the same bias in all tables, as one server leaves the same in the caches.
     pub gauge_bias_sd: Option<f64>,
 }
 
 /// Seven numbers with a standard deviation of 1, in no order.
 const BIASES: [f64; 7] = [0.4, -1.4, 0.85, 0.0, -0.85, 1.4, -0.4];
 
-/// What the machine does from one window to the next.
+/// Phases in which everything takes longer.
+#[derive(Clone, Copy)]
+struct Phases {
+    /// Windows that one lasts on average.
+    windows: f64,
+    /// The share of windows that lie in one.
+    share: f64,
+    /// By how much longer everything takes, as a logarithm: drawn anew for each.
+    longer: [f64; 2],
+}
+
+impl Phases {
+    /// By how much longer everything takes in the next window, where it was `now` in the last one.
+    fn next(self, now: f64, rng: &mut impl Rng) -> f64 {
+        let begins = self.share / (1.0 - self.share) / self.windows;
+        let chance: f64 = rng.random();
+        if now > 0.0 {
+            if chance < 1.0 / self.windows { 0.0 } else { now }
+        } else if chance < begins {
+            rng.random_range(self.longer[0]..self.longer[1])
+        } else {
+            0.0
+        }
+    }
+}
+
+/// By how much longer everything takes: on slow CPUs, and where others take time.
+#[derive(Default)]
 struct Machine {
-    /// By how much it is slower than usual, as the gauge sees it.
     slower: f64,
+    taken: f64,
 }
 
 impl Machine {
-    fn next(&mut self, rng: &mut impl Rng) -> f64 {
-        let begins = SLOW_SHARE / (1.0 - SLOW_SHARE) / PHASE_WINDOWS;
-        let chance: f64 = rng.random();
-        if self.slower > 0.0 && chance < 1.0 / PHASE_WINDOWS {
-            self.slower = 0.0;
-        } else if self.slower == 0.0 && chance < begins {
-            self.slower = rng.random_range(SLOWER[0]..SLOWER[1]);
+    fn next(&mut self, are_others_at_work: bool, rng: &mut impl Rng) {
+        self.slower = SLOW.next(self.slower, rng);
+        if are_others_at_work {
+            self.taken = OTHERS.next(self.taken, rng);
         }
-        self.slower
     }
 }
 
@@ -60,17 +88,20 @@ impl Phased {
     fn round(&self, bias: &[f64], rng: &mut impl Rng) -> Vec<Vec<(f64, Reading)>> {
         let restart = |of: &Simulated| of.log_rate + of.restart_sd * Shape::HeavyTailed.draw(&mut *rng);
         let lives: Vec<f64> = self.contenders.iter().map(restart).collect();
-        let mut machine = Machine { slower: 0.0 };
+        let mut machine = Machine::default();
         for _ in 0..BEFORE {
-            machine.next(rng);
+            machine.next(self.are_others_at_work, rng);
         }
         let mut windows = vec![Vec::new(); lives.len()];
         for _ in 0..self.rotations {
             for i in shuffled(lives.len(), rng) {
-                let slower = machine.next(rng);
+                machine.next(self.are_others_at_work, rng);
+                let Machine { slower, taken } = machine;
                 let error = self.contenders[i].window_sd * Shape::HeavyTailed.draw(rng);
-                let reading = [slower + bias[i] + READING_SD * normal(rng), READING_SD * normal(rng)];
-                windows[i].push((lives[i] + SLOPE * slower + error, reading));
+                let slow = slower + bias[i] + READING_SD * normal(rng);
+                let ticks = if self.are_others_at_work { TICKS_SD * normal(rng) - bias[i] } else { 0.0 };
+                let reading = [slow, READING_SD * normal(rng), taken + ticks, 0.0];
+                windows[i].push((lives[i] + SLOPE * slower + SLOPE_OF_OTHERS * taken + error, reading));
             }
         }
         windows

@@ -108,12 +108,12 @@ pub(super) fn speed(
     format!("the machine's own speed varied by {spread} {between}{odd}{explained}")
 }
 
-/// What a gauge within turns explains of them, and what it took.
+/// What a gauge within turns explains of them together with the time that others took, and what it took itself.
 fn explained(GaugeSeen { explained_share, cpu_share }: GaugeSeen) -> String {
     let [explained, took] = [explained_share, cpu_share].map(format::percent);
     format!(
-        "; a gauge within turns, which took {took} of the server's CPUs, explains {explained} of the variance between turns of one \
-         start, and that is taken out of throughput"
+        "; a gauge within turns, which took {took} of the server's CPUs, and the time that others took explain {explained} of the \
+         variance between turns of one start, and that is taken out of throughput"
     )
 }
 
