@@ -252,8 +252,13 @@ mod tests {
 
     #[test]
     fn it_is_learnt_from_three_looks_over_all_lives_and_only_of_who_had_to_be_warmed_up() {
-        assert_eq!(recovery_of(&[&life(0, 0)]), Recovery::Known(0), "it was warm at once");
+        assert_eq!(
+            recovery_of(&[&life(0, 0)]),
+            Recovery::Known(1),
+            "it was warm at once, but connections are new"
+        );
         assert_eq!(recovery_of(&[&life(1, 0)]), Recovery::Known(1), "nothing shorter is to be found");
+        assert_eq!(recovery_of(&[&Run::default()]), Recovery::Known(0), "it was not loaded");
         assert_eq!(recovery_of(&[&life(4, 2)]), Recovery::Look(6));
         assert_eq!(recovery_of(&[&life(4, 2), &life(4, 1)]), Recovery::Known(LEAST_RECOVERY));
         assert_eq!(recovery_of(&[&life(20, 2)]), Recovery::Look(MOST_SLICES), "two seconds are enough");

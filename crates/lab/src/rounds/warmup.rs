@@ -109,9 +109,14 @@ impl OngoingRun<'_> {
     pub(super) fn warmup_length(&self, cell: &Cell) -> WarmupLength {
         let workloads: BTreeSet<&str> =
             self.server_run.cells.iter().map(|cell| cell.workload.as_str()).collect();
+        let needs_database = |workload: &str| {
+            self.server_run.plan.workload(workload).is_some_and(|workload| workload.database.is_some())
+        };
+        let was_asked = self.run.warmups.iter().any(|warmup| needs_database(&warmup.workload));
         let life = Life {
             run: &self.run,
             first: self.server_run.earlier_runs().find(|run| !run.warmups.is_empty()),
+            is_first_on_database: needs_database(&cell.workload) && !was_asked,
             workloads: workloads.len(),
             most_s: self.server_run.plan.experiment.warmup_s,
             in_flight: cell.in_flight(),

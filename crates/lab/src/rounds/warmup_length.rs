@@ -9,6 +9,9 @@ use super::warmup_rule::{
 /// A contender whose first life was warm after so many slices does not get warm by load: that many are the start of its connections,
 /// if they were not [far slower](SLOW_WHEN_COLD).
 const SLICES_OF_NO_WARMUP: usize = 1;
+/// Slices on the first workload of a later life with a database: a process opens its connections to that then, 256 of them in a third of a
+/// second (docs/results/design.md#pools-that-fill-in-the-first-turn).
+const SLICES_OF_A_NEW_POOL: usize = 2;
 /// A first slice below this share of the rate in the end is that of a runtime that is cold, even if the next is not: new connections
 /// and memory take a tenth of a slice, an interpreter three quarters.
 const SLOW_WHEN_COLD: f64 = 0.5;
@@ -82,6 +85,8 @@ pub(super) struct Life<'a> {
     pub(super) run: &'a Run,
     /// The first life of the same contender; absent where this one is.
     pub(super) first: Option<&'a Run>,
+    /// Whether the workload is the first of this life for which a database is asked.
+    pub(super) is_first_on_database: bool,
     /// Workloads that it will be asked for, those it knows included.
     pub(super) workloads: usize,
     /// Most load that warms it up, on all workloads together, in seconds.
@@ -105,11 +110,12 @@ impl Life<'_> {
 
     /// Slices that warmed up the first life on the workload that it was asked for first, where this life was asked for nothing yet:
     /// what the first life needed on its other workloads says little of a runtime that is cold, because the first one had warmed it
-    /// up.
+    /// up. And those in which connections to a database are opened, on the first workload that needs one.
     fn slices_when_new(&self) -> usize {
         let is_new = self.run.warmups.is_empty() && self.run.lead_ins.is_empty();
         let first_warmup = self.first.and_then(|first| first.warmups.first());
-        first_warmup.filter(|_| is_new).map_or(0, slices_needed)
+        let of_pool = if self.is_first_on_database && self.most_s > 0.0 { SLICES_OF_A_NEW_POOL } else { 0 };
+        first_warmup.filter(|_| is_new).map_or(0, slices_needed).max(of_pool)
     }
 
     /// Whether this life was not cold on the first workload that it was asked for: on others, a runtime is no colder.
@@ -130,10 +136,14 @@ pub(super) fn is_warmed_by_load(run: &Run) -> bool {
     run.warmups.first().is_some_and(was_cold)
 }
 
-/// Slices of load for a contender that has rested and does not get warm by load: its connections are new, if they were slow in its
-/// first life.
+/// Slices of load for a contender that has rested and does not get warm by load: its connections are new. Whether these were slow in its
+/// first life cannot be seen where answers come in waves (docs/results/design.md#compiled-servers-without-a-lead-in).
 pub(super) fn slices_of_new_connections(run: &Run) -> usize {
-    run.warmups.first().map_or(0, slices_needed).min(SLICES_OF_NO_WARMUP)
+    if run.warmups.first().is_some_and(|first| !first.per_second.is_empty()) {
+        SLICES_OF_NO_WARMUP
+    } else {
+        0
+    }
 }
 
 fn was_cold(warmup: &Warmup) -> bool {
@@ -159,7 +169,7 @@ mod tests {
     }
 
     fn life<'a>(run: &'a Run, first: Option<&'a Run>, workloads: usize, most_s: f64) -> Life<'a> {
-        Life { run, first, workloads, most_s, in_flight: 0 }
+        Life { run, first, is_first_on_database: false, workloads, most_s, in_flight: 0 }
     }
 
     /// Slices of a server that gets four times as fast, little by little, within so many of them.
@@ -218,6 +228,18 @@ mod tests {
         assert_eq!(given(length, &compiled(1, 99)), 1);
         assert!(length.has_settled(&[25.0]), "known from the first life");
         assert_eq!(given(length.at_least(3), &compiled(0, 99)), 3, "a rest asks for more");
+    }
+
+    #[test]
+    fn a_later_life_opens_its_connections_to_a_database_before_its_turns() {
+        let first = run(&[warmup(&compiled(0, 6), true)]);
+        let new = run(&[]);
+        let known = run(&[warmup(&[], true)]);
+        let on = |run: &Run, is_first_on_database| {
+            let life = Life { is_first_on_database, ..life(run, Some(&first), 7, 24.0) };
+            given(WarmupLength::of(&life, Some(&first.warmups[0])), &compiled(0, 99))
+        };
+        assert_eq!((on(&new, true), on(&known, true), on(&known, false), on(&new, false)), (2, 2, 0, 0));
     }
 
     #[test]
