@@ -87,6 +87,8 @@ pub struct Restarts {
     pub between_at_most: f64,
     /// Degrees of freedom that it is worth: d₀.
     pub degrees_of_freedom: f64,
+    /// The most that the spreads do not speak against.
+    pub degrees_of_freedom_at_most: f64,
 }
 
 /// A variance after moderation.
@@ -114,7 +116,12 @@ impl Prior {
 
     /// A prior that lends nothing, for a spread that shall stand on its own rounds.
     pub const fn none() -> Self {
-        let nothing = Restarts { between: 0.0, between_at_most: 0.0, degrees_of_freedom: 0.0 };
+        let nothing = Restarts {
+            between: 0.0,
+            between_at_most: 0.0,
+            degrees_of_freedom: 0.0,
+            degrees_of_freedom_at_most: 0.0,
+        };
         Self::alike(nothing, f64::INFINITY)
     }
 
@@ -146,7 +153,8 @@ impl Prior {
     /// (Satterthwaite, Biometrics Bull. 2, 1946).
     fn worth(&self, spread: &Spread) -> f64 {
         let would_be_noticed = spread.degrees_of_freedom >= LEAST_OWN || spread.within > 0.0;
-        let Restarts { between, between_at_most, degrees_of_freedom } = *self.of(spread);
+        let Restarts { between, between_at_most, degrees_of_freedom, degrees_of_freedom_at_most } =
+            *self.of(spread);
         if !would_be_noticed || degrees_of_freedom == 0.0 {
             return 0.0;
         }
@@ -156,7 +164,7 @@ impl Prior {
         let all = between + spread.within;
         let (doubtful, known) = (between_at_most / all, spread.within / all);
         let by_windows = 1.0 / (doubtful.powi(2) / BETWEEN + known.powi(2) / spread.of_windows.max(1.0));
-        degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS))
+        degrees_of_freedom.max(by_windows.min(MOST_BY_WINDOWS).min(degrees_of_freedom_at_most))
     }
 
     /// What is said of spreads like this one.
@@ -166,15 +174,18 @@ impl Prior {
 }
 
 impl Restarts {
-    fn fit(weighed: &[(Spread, f64)]) -> Result<Self, StatsError> {
+    pub(crate) fn fit(weighed: &[(Spread, f64)]) -> Result<Self, StatsError> {
         at_least("a prior of variances", 1, weighed.len())?;
         let fitted: Vec<Fitted> = CANDIDATES.iter().map(|&d0| Fitted::of(weighed, d0)).collect();
         let best = fitted.iter().map(|fit| fit.likelihood).fold(f64::NEG_INFINITY, f64::max);
-        let enough = fitted.iter().find(|fit| fit.likelihood >= best - ALLOWED_FALL).unwrap_or(&fitted[0]);
+        let mut allowed = fitted.iter().filter(|fit| fit.likelihood >= best - ALLOWED_FALL);
+        let enough = allowed.next().unwrap_or(&fitted[0]);
+        let most = allowed.next_back().unwrap_or(enough);
         Ok(Self {
             between: enough.between,
             between_at_most: enough.between_at_most(weighed),
             degrees_of_freedom: enough.degrees_of_freedom,
+            degrees_of_freedom_at_most: most.degrees_of_freedom,
         })
     }
 }
@@ -269,7 +280,9 @@ mod tests {
     }
 
     fn alike(between: f64, between_at_most: f64, degrees_of_freedom: f64, independent: f64) -> Prior {
-        Prior::alike(Restarts { between, between_at_most, degrees_of_freedom }, independent)
+        let degrees_of_freedom_at_most = f64::INFINITY;
+        let restarts = Restarts { between, between_at_most, degrees_of_freedom, degrees_of_freedom_at_most };
+        Prior::alike(restarts, independent)
     }
 
     fn chi_square(degrees_of_freedom: usize, rng: &mut ChaCha8Rng) -> f64 {
@@ -320,6 +333,23 @@ mod tests {
             assert!((0.85..1.15).contains(&(prior.between / 0.0004)), "{d0}: {prior:?}");
             assert!(prior.between_at_most > prior.between);
         }
+    }
+
+    /// Windows are known well, but contenders differ in what is between restarts.
+    #[test]
+    fn windows_lend_no_more_than_the_spreads_bear_out() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let mut lent = |d0: usize| {
+            let mut draw = || {
+                let truth = 0.001 * d0 as f64 / chi_square(d0, &mut rng);
+                spread(truth * chi_square(3, &mut rng) / 3.0, 3.0, 0.0009)
+            };
+            let spreads: Vec<Spread> = (0..300).map(|_| draw()).collect();
+            let prior = Prior::fit(&[Group { spreads: spreads.clone(), independent: 900.0 }]).unwrap();
+            prior.lent(&spreads[0])
+        };
+        let [unlike, alike] = [4, 1000].map(&mut lent);
+        assert!((2.0..=8.0).contains(&unlike) && alike >= 24.0, "{unlike} {alike}");
     }
 
     #[test]

@@ -9,7 +9,9 @@ use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Left, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
-use assay_stats::table::{Components, Restlessness, Table, Windows, mean_variance_of_rounds, restless};
+use assay_stats::table::{
+    Components, Restlessness, Table, Windows, lend_windows, mean_variance_of_rounds, restless,
+};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::looks::looks;
@@ -49,7 +51,7 @@ impl<'r> Tables<'r> {
         let both = measured.into_iter().zip(tables);
         let cells: Vec<CellTable<'r>> =
             both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
-        let cells = with_restless(cells);
+        let cells = with_restless(with_lent_windows(cells));
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
         let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
@@ -228,6 +230,14 @@ fn restlessness<'r>(cells: &[CellTable<'r>]) -> BTreeMap<&'r str, Vec<Restlessne
         }
     }
     all
+}
+
+/// Cells whose tables know how much windows usually vary.
+fn with_lent_windows<'r>(cells: Vec<CellTable<'r>>) -> Vec<CellTable<'r>> {
+    let (rest, tables): (Vec<_>, Vec<Table>) =
+        cells.into_iter().map(|of| ((of.cell, of.entries), of.table)).unzip();
+    let both = rest.into_iter().zip(lend_windows(tables));
+    both.map(|((cell, entries), table)| CellTable { cell, entries, table }).collect()
 }
 
 /// Cells whose tables know who is restless in all of them together.

@@ -117,7 +117,12 @@ fn lent(plan: &ComparisonPlan, noise: &Components, design: Design) -> f64 {
     let within = 2.0 * noise.window_sd.powi(2) / rotations;
     let between = 2.0 * noise.restart_sd.powi(2);
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let restarts = Restarts { between, between_at_most: between, degrees_of_freedom: BETWEEN };
+    let restarts = Restarts {
+        between,
+        between_at_most: between,
+        degrees_of_freedom: BETWEEN,
+        degrees_of_freedom_at_most: f64::INFINITY,
+    };
     let prior = Prior::alike(restarts, independent);
     let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
     prior.lent(&Spread {

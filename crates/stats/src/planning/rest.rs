@@ -131,7 +131,12 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
     let within = 2.0 * noise.window_sd.powi(2) / typical;
     let own = windows.len() as f64 - 1.0;
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let restarts = Restarts { between, between_at_most: between, degrees_of_freedom: BETWEEN };
+    let restarts = Restarts {
+        between,
+        between_at_most: between,
+        degrees_of_freedom: BETWEEN,
+        degrees_of_freedom_at_most: f64::INFINITY,
+    };
     let prior = Prior::alike(restarts, independent);
     let of_windows = 2.0 * counting.iter().map(|windows| windows - 1.0).sum::<f64>();
     let spread = Spread {

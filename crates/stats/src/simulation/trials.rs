@@ -8,7 +8,7 @@ use crate::gauge::{Gauged, explain};
 use crate::moderation::Prior;
 use crate::sequential::Settled;
 use crate::simultaneous::{Looks, each_of};
-use crate::table::{Restlessness, Table, mean_variance_of_rounds, restless};
+use crate::table::{Restlessness, Table, lend_windows, mean_variance_of_rounds, restless};
 
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
@@ -159,7 +159,7 @@ fn fitted(measured: &[Vec<Gauged>], blocks: &[usize]) -> Result<Vec<Table>, Stat
 pub(super) fn with_restless(
     tables: impl Iterator<Item = Result<Table, StatsError>>,
 ) -> Result<Vec<Table>, StatsError> {
-    let tables = tables.collect::<Result<Vec<Table>, StatsError>>()?;
+    let tables = lend_windows(tables.collect::<Result<Vec<Table>, StatsError>>()?);
     let restless = restless(&by_contender(&tables));
     Ok(tables.into_iter().map(|table| table.with_restless(restless.clone())).collect())
 }

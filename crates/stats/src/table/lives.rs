@@ -23,12 +23,21 @@ pub(super) type Round<'w> = Vec<&'w [Option<f64>]>;
 pub(super) struct Life {
     /// Its level on the logarithmic scale.
     pub(super) level: f64,
-    /// The part of the level's variance that windows add; `None` where no life of the contender has two.
-    pub(super) within: Option<Within>,
+    /// The variance of a window of the contender's, as far as a level feels it; `None` where no life of the contender has two.
+    pub(super) window: Option<Within>,
+    /// The share of that in the variance of the level: of one process with n windows 1 / n.
+    pub(super) share: f64,
     /// Windows that counted.
     pub(super) windows: usize,
     /// How many processes it is the mean of.
     pub(super) replicas: usize,
+}
+
+impl Life {
+    /// The part of the level's variance that windows add.
+    pub(super) fn within(&self) -> Option<Within> {
+        self.window.map(|window| Within { variance: window.variance * self.share, ..window })
+    }
 }
 
 /// A variance that windows add, and how well it is known.
@@ -70,10 +79,10 @@ pub(super) fn lives(rounds: &[Round<'_>], contender_of: &[usize]) -> Vec<Vec<Opt
 pub(super) fn mean(replicas: &[&Life]) -> Option<Life> {
     let n = replicas.len() as f64;
     let first = replicas.first()?;
-    let variances: f64 = replicas.iter().filter_map(|life| Some(life.within?.variance)).sum();
     Some(Life {
         level: replicas.iter().map(|life| life.level).sum::<f64>() / n,
-        within: first.within.map(|within| Within { variance: variances / (n * n), ..within }),
+        window: first.window,
+        share: replicas.iter().map(|life| life.share).sum::<f64>() / (n * n),
         windows: replicas.iter().map(|life| life.windows).sum(),
         replicas: replicas.len(),
     })
@@ -120,10 +129,10 @@ impl Noise {
         }
     }
 
-    /// What so many windows add to the variance of their level: a small shift of all of them is passed on by the unclipped ones alone.
-    fn within(self, windows: usize) -> Option<Within> {
+    /// The variance of a window as its level feels it: a small shift of all windows is passed on by the unclipped ones alone.
+    fn of_window(self) -> Option<Within> {
         let passed_on = self.unclipped.max(1.0) / self.windows.max(1.0);
-        let variance = self.squares / self.degrees_of_freedom / passed_on.powi(2) / windows as f64;
+        let variance = self.squares / self.degrees_of_freedom / passed_on.powi(2);
         let degrees_of_freedom = self.degrees_of_freedom;
         (degrees_of_freedom > 0.0).then_some(Within { variance, degrees_of_freedom })
     }
@@ -221,8 +230,8 @@ impl Fit {
     fn lives(&self, round: &Round<'_>, noises: &[Noise]) -> Vec<Option<Life>> {
         let life = |(i, row): (usize, &&[Option<f64>])| {
             let windows = row.iter().flatten().count();
-            let within = noises[i].within(windows);
-            (windows > 0).then_some(Life { level: self.levels[i], within, windows, replicas: 1 })
+            let (window, share) = (noises[i].of_window(), 1.0 / windows as f64);
+            (windows > 0).then_some(Life { level: self.levels[i], window, share, windows, replicas: 1 })
         };
         round.iter().enumerate().map(life).collect()
     }

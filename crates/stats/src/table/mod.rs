@@ -23,10 +23,12 @@ mod lives;
 mod meetings;
 mod restless;
 mod spreads;
+mod windows;
 
 pub use compare::{Comparison, Pair, Standing};
 pub use components::{Components, POWER, detectable, detectable_by};
 pub use restless::restless;
+pub use windows::lend_windows;
 
 use std::collections::BTreeSet;
 

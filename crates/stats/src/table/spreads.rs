@@ -114,7 +114,7 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
     let mean = levels.iter().sum::<f64>() / levels.len().max(1) as f64;
     let squares: f64 = levels.iter().map(|level| (level - mean).powi(2)).sum();
     let degrees_of_freedom = levels.len().saturating_sub(1) as f64;
-    let (within, of_windows) = typical(lives.iter().flatten().filter_map(|life| life.within));
+    let (within, of_windows) = typical(lives.iter().flatten().filter_map(Life::within));
     Spread {
         variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
         degrees_of_freedom,
@@ -128,7 +128,7 @@ pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
 fn sum<const N: usize>(lives: [&Life; N]) -> Option<Within> {
     let (mut variance, mut doubt) = (0.0, 0.0);
     for life in lives {
-        let of = life.within?;
+        let of = life.within()?;
         variance += of.variance;
         doubt += of.variance.powi(2) / of.degrees_of_freedom;
     }
