@@ -33,6 +33,17 @@ pub(crate) struct Tables<'r> {
     explained: Option<f64>,
 }
 
+/// How one contender compares with another.
+#[derive(Clone, Copy)]
+pub(crate) struct Compared {
+    pub(crate) ratio: assay_stats::Interval,
+    /// How much the logarithm of the ratio varies from round to round.
+    pub(crate) round_sd: f64,
+    pub(crate) degrees_of_freedom: f64,
+    /// Rounds in which both were measured.
+    pub(crate) rounds: usize,
+}
+
 /// One cell.
 struct CellTable<'r> {
     cell: Cell,
@@ -114,6 +125,25 @@ impl<'r> Tables<'r> {
         let margin = self.margin(cell);
         let compared = of.table.compare(&indices, &self.prior, self.looks, self.confidence, margin);
         compared.map_or_else(|_| Ranking::default(), |compared| ranking(&compared, &of.names(), margin))
+    }
+
+    /// Two contenders of a cell, the first over the second, as [`Tables::ranking`] compares them: by themselves, or with all who take part
+    /// where the results of the run were looked at after each round. `None` where nothing can be said.
+    pub(crate) fn compared(&self, cell: &Cell, names: [&str; 2], confidence: f64) -> Option<Compared> {
+        let of = self.cell(cell)?;
+        let [first, second] = [of.place(names[0])?, of.place(names[1])?];
+        let others = of.entries.iter().enumerate().filter(|(_, entry)| entry.control_of.is_none());
+        let others = others.map(|(place, _)| place).filter(|place| ![first, second].contains(place));
+        let mut all = vec![first, second];
+        if self.looks != Looks::Once {
+            all.extend(others);
+        }
+        let compared = of.table.compare(&all, &self.prior, self.looks, confidence, self.margin(cell)).ok()?;
+        let pair = compared.pairs.into_iter().find(|pair| (pair.first, pair.second) == (first, second))?;
+        let rounds = of.table.rounds_of_both(first, second);
+        let (round_sd, degrees_of_freedom) =
+            (pair.standard_error * (rounds as f64).sqrt(), pair.degrees_of_freedom);
+        Some(Compared { ratio: pair.ratio?, round_sd, degrees_of_freedom, rounds })
     }
 
     /// The rate of a contender in a typical round, in right answers per second; all rows of a cell are in the order of these.

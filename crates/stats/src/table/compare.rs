@@ -162,7 +162,8 @@ impl Table {
         reaching.unwrap_or(*pair)
     }
 
-    fn rounds_of_both(&self, first: usize, second: usize) -> usize {
+    /// The number of rounds in which both were measured.
+    pub fn rounds_of_both(&self, first: usize, second: usize) -> usize {
         let of = |contender: usize| -> BTreeSet<usize> {
             let lived = self.lives[contender].iter().zip(&self.round_of);
             lived.filter(|(life, _)| life.is_some()).map(|(_, round)| *round).collect()

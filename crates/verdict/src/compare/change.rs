@@ -68,6 +68,11 @@ fn told(
 
 /// Means and ratio by windows in which one was under load at a time.
 fn of_turns(row: &Planned<'_>, metric: Metric, confidence: f64) -> Option<Measured> {
+    if metric == Metric::Rps
+        && let Some(measured) = in_tables(row, confidence)
+    {
+        return Some(measured);
+    }
     let of = |party: &Party<'_>| series(party.evidence, &party.contender, &row.cell, metric);
     if row.base.evidence.record.id == row.new.evidence.record.id {
         let names = [row.base.contender.as_str(), row.new.contender.as_str()];
@@ -76,6 +81,20 @@ fn of_turns(row: &Planned<'_>, metric: Metric, confidence: f64) -> Option<Measur
     } else {
         between_runs(&of(&row.base), &of(&row.new), confidence)
     }
+}
+
+/// Throughput as the run's own verdict has it, where both are of one run and at capacity.
+fn in_tables(row: &Planned<'_>, confidence: f64) -> Option<Measured> {
+    let (tables, names) = (row.tables?, [&row.base.contender, &row.new.contender]);
+    let [base, new] = names.map(|name| tables.rate(&row.cell, name));
+    let compared = tables.compared(&row.cell, [&row.new.contender, &row.base.contender], confidence)?;
+    let ratio = Told {
+        interval: compared.ratio,
+        cv: compared.round_sd,
+        degrees_of_freedom: compared.degrees_of_freedom,
+        rounds: compared.rounds,
+    };
+    Some(Measured { base: base?, new: new?, rounds: compared.rounds, ratio: Some(ratio) })
 }
 
 /// A ratio, new over base.

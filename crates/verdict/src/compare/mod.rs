@@ -22,6 +22,7 @@ use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use crate::duet::{self, Played};
 use crate::looks::looks;
+use crate::tables::Tables;
 use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
@@ -36,12 +37,15 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let base_verdict = judge_evidence(&of_base);
     let judged: Vec<(&Side, &Evidence<'_>, Verdict)> =
         news.iter().zip(&of_news).map(|(new, evidence)| (new, evidence, judge_evidence(evidence))).collect();
+    let tables = Tables::of(&of_base);
     let mut planned = Vec::new();
     for (new, evidence, verdict) in &judged {
+        let tables = Some(&tables).filter(|_| new.record.id == base.record.id);
         for (one, other) in sides::matched(base, new)? {
             let cells = common_cells(&base.record, &new.record);
             planned.extend(cells.into_iter().map(|cell| Planned {
                 cell,
+                tables,
                 base: Party { evidence: &of_base, verdict: &base_verdict, contender: one.clone() },
                 new: Party { evidence, verdict, contender: other.clone() },
             }));
@@ -150,7 +154,7 @@ fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bo
     let mut told: Vec<Check> = Vec::new();
     let news = judged.iter().map(|(_, _, verdict)| verdict);
     for check in std::iter::once(base).chain(news).flat_map(|verdict| &verdict.trust) {
-        let check = without_gauge(check.clone());
+        let check = if one_run { check.clone() } else { without_gauge(check.clone()) };
         if (one_run || check.outcome != CheckOutcome::Pass) && !told.contains(&check) {
             told.push(check);
         }
@@ -158,7 +162,7 @@ fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bo
     told
 }
 
-/// A check that claims nothing of the gauge: what that explains is not taken out of the rates that are compared here.
+/// A check that claims nothing of the gauge: what that explains is not taken out of the rates of different runs.
 fn without_gauge(mut check: Check) -> Check {
     if let assay_model::evidence::Evidence::MachineSpeed { gauge, .. } = &mut check.evidence {
         *gauge = None;
@@ -192,6 +196,8 @@ struct Party<'r> {
 /// A row before it is judged.
 struct Planned<'r> {
     cell: Cell,
+    /// The tables of the run, where both are of one.
+    tables: Option<&'r Tables<'r>>,
     base: Party<'r>,
     new: Party<'r>,
 }
@@ -206,7 +212,7 @@ impl Planned<'_> {
 
     /// The windows in which both were under load; none where they come from different runs.
     fn played(&self) -> Played {
-        let Self { cell, base, new } = self;
+        let Self { cell, base, new, .. } = self;
         match base.evidence.record.id == new.evidence.record.id {
             true => Played::of(base.evidence, cell, &base.contender, &new.contender),
             false => Played::default(),

@@ -57,6 +57,26 @@ fn contenders_of_one_run_are_compared_within_its_rounds() {
     assert_eq!(ending(&found, false), Ending::Regression);
 }
 
+/// Each of three is missing in another round, where a mean of each pair's own rounds would say something else than the table does.
+#[test]
+fn contenders_of_one_run_differ_by_as_much_as_the_verdict_of_the_run_says() {
+    let mut run = run("one", &[("old", rates(1.0)), ("new", rates(0.9)), ("other", rates(1.4))]);
+    for (round, missing) in run.rounds.iter_mut().zip(["old", "new", "other"]) {
+        round.runs.retain(|life| life.contender != missing);
+    }
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    let verdict = crate::testing::judged(&run);
+    let pair =
+        verdict.cells[0].pairs.iter().find(|pair| pair.faster == "old" && pair.slower == "new").unwrap();
+    assert!(
+        (change.ratio.unwrap().estimate * pair.ratio.estimate - 1.0).abs() < 1e-12,
+        "{change:?} {pair:?}"
+    );
+    assert_eq!(change.rounds, 4);
+    assert!((quotient(change) * pair.ratio.estimate - 1.0).abs() < 1e-12, "{change:?}");
+}
+
 #[test]
 fn equals_do_not_differ_and_cross_nothing() {
     let run = run("one", &[("old", rates(1.0)), ("new", SIX.map(|rate| rate * 100.0).to_vec())]);
@@ -427,7 +447,7 @@ fn void_pairs_cost_themselves_and_too_many_of_them_the_duet() {
 }
 
 #[test]
-fn nothing_is_said_to_be_taken_out_of_rates_that_are_compared_as_they_are() {
+fn nothing_is_said_to_be_taken_out_of_rates_of_different_runs() {
     let of = |gauge| {
         let evidence =
             Evidence::MachineSpeed { spread_share: 0.1, outliers: Part::new(0, 4), turns: None, gauge };
