@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_lab::store::Store;
 use assay_model::record::Record;
 use assay_stats::gauge::{Follower, Left};
-use assay_stats::robust::median;
+use assay_stats::robust::spread_of;
 use assay_verdict::calibration::{followers, left};
 use assay_verdict::{Unreadable, judge};
 use clap::Args;
@@ -19,8 +19,6 @@ const SEEN: [&str; 4] = [
     "time taken from the server",
     "generator's waiting",
 ];
-/// The median absolute deviation of a normal variable of standard deviation 1.
-const NORMAL: f64 = 0.6745;
 /// Where in that order the time is that others took from the server.
 const TAKEN: usize = 2;
 /// Shares of a turn's time up to which turns are told of together.
@@ -89,9 +87,10 @@ fn by_time_taken(left: &[Left]) {
     for most in BANDS {
         let share = |left: &&Left| 1.0 - (-left.reading[TAKEN]).exp();
         let within = left.iter().filter(|left| least < share(left) && share(left) <= most);
-        let differences: Vec<f64> = within.map(|left| left.difference.abs()).collect();
-        if let Ok(middle) = median(&differences) {
-            println!("| {:.0} % | {} | {:.1} % |", 100.0 * most, differences.len(), 100.0 * middle / NORMAL);
+        let mut differences: Vec<f64> = within.map(|left| left.difference.abs()).collect();
+        if !differences.is_empty() {
+            let vary_by = 100.0 * spread_of(&mut differences);
+            println!("| {:.0} % | {} | {vary_by:.1} % |", 100.0 * most, differences.len());
         }
         least = most;
     }

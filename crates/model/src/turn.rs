@@ -21,6 +21,9 @@ pub const MAX_OTHER_SHARE: f64 = 0.1;
 /// else; kernel threads take a few thousandths even on a quiet machine.
 pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 
+/// These shares, in the order in which [`TimeTaken`] has them.
+const MAX_SHARES: [f64; 3] = [MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE];
+
 /// Share of a turn that may be taken in each of these ways where a gauge was read: there the verdict takes out of its rate what others took,
 /// and what is left varies as that of undisturbed turns does (docs/method/gauge.md#time-that-others-take).
 pub const MAX_SHARE_TAKEN_OUT: f64 = 0.25;
@@ -72,7 +75,7 @@ pub struct TimeTaken {
 impl TimeTaken {
     /// The rules for which a window that it was taken from must not be used.
     pub fn void_rules(self) -> impl Iterator<Item = Rule> {
-        self.beyond([MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE])
+        self.beyond(MAX_SHARES)
     }
 
     fn beyond(self, [steal, other, delay]: [f64; 3]) -> impl Iterator<Item = Rule> {
@@ -95,7 +98,7 @@ impl Turn {
     pub fn void_rules(&self) -> impl Iterator<Item = Rule> {
         let limits = match self.gauged.as_ref().is_some_and(Gauged::was_read) {
             true => [MAX_SHARE_TAKEN_OUT; 3],
-            false => [MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE],
+            false => MAX_SHARES,
         };
         self.taken.into_iter().flat_map(move |taken| taken.beyond(limits))
     }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use crate::StatsError;
 use crate::robust::{huber_weight, middle, spread_of};
-use crate::table::{Table, Windows};
+use crate::table::{Table, Windows, inverse};
 
 /// By how much the readings of a gauge depend on the server beside it, as a standard deviation of logarithms.
 pub const BIAS: f64 = 0.01;
@@ -75,8 +75,6 @@ pub struct Explained {
     pub share: Option<f64>,
     /// How each contender follows it, by number.
     pub followers: BTreeMap<usize, Follower>,
-    /// What it leaves of all windows of lives that have several.
-    pub left: Vec<Left>,
 }
 
 /// What is left of a window.
@@ -130,8 +128,12 @@ pub fn explain(tables: &[&[Gauged]]) -> Explained {
         share: slopes.explained,
         tables: tables.iter().map(|table| adjusted(table, &slopes, &lucks)).collect(),
         followers: slopes.followers.iter().map(follower).collect(),
-        left: slopes.left,
     }
+}
+
+/// What the gauge leaves of all windows of lives that have several.
+pub fn left(tables: &[&[Gauged]]) -> Vec<Left> {
+    following(tables).values().flat_map(Following::left).collect()
 }
 
 /// How rates follow the gauge.
@@ -139,7 +141,6 @@ pub fn explain(tables: &[&[Gauged]]) -> Explained {
 struct Slopes {
     followers: BTreeMap<usize, Follower>,
     explained: Option<f64>,
-    left: Vec<Left>,
 }
 
 /// Windows of one life that have a reading.
@@ -164,27 +165,32 @@ struct Normal {
 
 impl Slopes {
     fn fit(tables: &[&[Gauged]]) -> Self {
-        let mut contenders: BTreeMap<usize, Following> = BTreeMap::new();
-        for gauged in tables.iter().copied().flatten() {
-            let following = contenders.entry(gauged.contender).or_insert_with(Following::new);
-            following.lives.extend(lives_of(gauged));
-        }
-        contenders.retain(|_, following| !following.lives.is_empty());
-        for _ in 0..SWEEPS {
-            contenders.values_mut().for_each(Following::weigh);
-            let normals: Vec<Normal> = contenders.values().map(Following::normal).collect();
-            let common = normals.iter().fold(Normal::default(), |sum, of| sum.plus(of));
-            let common = common.solved([0.0; SEEN], SLOPE_SD);
-            for (following, normal) in contenders.values_mut().zip(&normals) {
-                following.slope = normal.solved(common, OWN_SLOPE_SD).map(|slope| slope.clamp(STEEPEST, 0.0));
-            }
-        }
+        let contenders = following(tables);
         Self {
             explained: explained(contenders.values()),
-            left: contenders.values().flat_map(Following::left).collect(),
             followers: contenders.into_iter().map(|(i, following)| (i, following.told())).collect(),
         }
     }
+}
+
+/// The contenders of all tables, by number, with the slopes that fit them.
+fn following(tables: &[&[Gauged]]) -> BTreeMap<usize, Following> {
+    let mut contenders: BTreeMap<usize, Following> = BTreeMap::new();
+    for gauged in tables.iter().copied().flatten() {
+        let following = contenders.entry(gauged.contender).or_insert_with(Following::new);
+        following.lives.extend(lives_of(gauged));
+    }
+    contenders.retain(|_, following| !following.lives.is_empty());
+    for _ in 0..SWEEPS {
+        contenders.values_mut().for_each(Following::weigh);
+        let normals: Vec<Normal> = contenders.values().map(Following::normal).collect();
+        let common = normals.iter().fold(Normal::default(), |sum, of| sum.plus(of));
+        let common = common.solved([0.0; SEEN], SLOPE_SD);
+        for (following, normal) in contenders.values_mut().zip(&normals) {
+            following.slope = normal.solved(common, OWN_SLOPE_SD).map(|slope| slope.clamp(STEEPEST, 0.0));
+        }
+    }
+    contenders
 }
 
 /// The share of the variance of all windows within their lives that slopes explain; `None` where nothing varies.
@@ -299,25 +305,9 @@ impl Normal {
             squares[i][i] += belief;
             products[i] += belief * expected[i];
         }
-        solution(squares, products)
+        let inverse = inverse(squares.map(Vec::from).to_vec());
+        from_fn(|i| inverse[i].iter().zip(products).map(|(of, product)| of * product).sum())
     }
-}
-
-/// The solution of a system whose matrix is symmetric and positive definite, by elimination, which needs no pivots there (Golub & Van Loan,
-/// *Matrix Computations*, 4th ed., section 4.1).
-fn solution(mut matrix: [[f64; SEEN]; SEEN], mut right: Reading) -> Reading {
-    for done in 0..SEEN {
-        for row in done + 1..SEEN {
-            let factor = matrix[row][done] / matrix[done][done];
-            (done..SEEN).for_each(|column| matrix[row][column] -= factor * matrix[done][column]);
-            right[row] -= factor * right[done];
-        }
-    }
-    for row in (0..SEEN).rev() {
-        let known: f64 = (row + 1..SEEN).map(|column| matrix[row][column] * right[column]).sum();
-        right[row] = (right[row] - known) / matrix[row][row];
-    }
-    right
 }
 
 /// One table without what the gauge explains.
@@ -497,16 +487,16 @@ mod tests {
         let fitted = Table::fit(&explained.tables[0].windows).unwrap();
         let apart = fitted.effect(2).unwrap() - fitted.effect(0).unwrap();
         assert!((apart - 0.4).abs() < 0.03, "{apart}");
-        let left: Vec<f64> = explained.left.iter().map(|left| left.difference).collect();
+        let left: Vec<f64> = left(&[&table]).iter().map(|left| left.difference).collect();
         assert!(left.len() == 120 && left.iter().all(|left| left.abs() < 0.1), "{left:?}");
     }
 
     #[test]
     fn a_system_is_solved() {
-        let solution = solution(
-            [[4.0, 1.0, 0.0, 0.5], [1.0, 3.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.5, 0.0, 1.0, 2.0]],
-            [8.0, 10.0, 21.0, 11.5],
-        );
+        let squares =
+            [[4.0, 1.0, 0.0, 0.5], [1.0, 3.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.5, 0.0, 1.0, 2.0]];
+        let normal = Normal { squares, products: [8.0, 10.0, 21.0, 11.5] };
+        let solution = normal.solved([0.0; SEEN], [1e9; SEEN]);
         // The right side is what (1, 2, 3, 4) makes.
         assert!(
             solution.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(found, of)| (found - of).abs() < 1e-12),

@@ -30,7 +30,7 @@ const ALLOWED_FALL: f64 = 1.0;
 const ONE_ERROR: f64 = 0.5;
 /// Degrees of freedom that variances between restarts are worth to each other before any run: the most with which runs that are made of
 /// measured lives keep their promises (docs/results/simulations.md#what-restarts-are-worth-to-each-other).
-pub(crate) const BETWEEN: f64 = 3.0;
+const BETWEEN: f64 = 3.0;
 /// Most degrees of freedom that windows are worth by that rule, which matches variances and knows nothing of the heavy tails of
 /// restarts: among 760 pairs of a run one in twelve was wrong without this limit.
 const MOST_BY_WINDOWS: f64 = 24.0;
@@ -174,6 +174,16 @@ impl Prior {
 }
 
 impl Restarts {
+    /// What is expected before any run, where the variance between restarts is taken to be this.
+    pub(crate) const fn expected(between: f64) -> Self {
+        Self {
+            between,
+            between_at_most: between,
+            degrees_of_freedom: BETWEEN,
+            degrees_of_freedom_at_most: f64::INFINITY,
+        }
+    }
+
     pub(crate) fn fit(weighed: &[(Spread, f64)]) -> Result<Self, StatsError> {
         at_least("a prior of variances", 1, weighed.len())?;
         let fitted: Vec<Fitted> = CANDIDATES.iter().map(|&d0| Fitted::of(weighed, d0)).collect();

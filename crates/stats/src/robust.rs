@@ -67,7 +67,7 @@ pub(crate) fn huber(values: &[f64]) -> Option<(f64, f64)> {
 
 /// Robust standard deviation from absolute deviations: by the middle one, or by the mean one where more than half are zero;
 /// infinite where nothing deviates, so that nothing is an outlier.
-pub(crate) fn spread_of(deviations: &mut [f64]) -> f64 {
+pub fn spread_of(deviations: &mut [f64]) -> f64 {
     let mean = deviations.iter().sum::<f64>() / deviations.len().max(1) as f64;
     let middle = middle(deviations).unwrap_or(0.0);
     let scale = if middle > LEAST_SCALE { NORMAL_CONSISTENT * middle } else { mean };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::experiment::Cell;
 use assay_model::record::Entry;
 use assay_model::verdict::{Noise, SelfRatio};
-use assay_stats::gauge::{Adjusted, Explained, Follower, Gauged, Left, Readings, explain};
+use assay_stats::gauge::{self, Adjusted, Explained, Follower, Gauged, Left, Readings, explain};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{
@@ -110,7 +110,7 @@ impl<'r> Tables<'r> {
 
     /// What the gauge leaves of the turns of a record.
     pub(crate) fn left(evidence: &Evidence<'_>) -> Vec<Left> {
-        explained(&measured(evidence)).left
+        gauge::left(&gauged(&measured(evidence)))
     }
 
     /// The share of the variance of turns of one life that the gauge explains, 0 to 1; absent where it was not read.
@@ -322,7 +322,11 @@ fn measured<'r>(evidence: &'r Evidence<'_>) -> Vec<InCell<'r>> {
 }
 
 fn explained(measured: &[InCell<'_>]) -> Explained {
-    explain(&measured.iter().map(|of| of.gauged.as_slice()).collect::<Vec<_>>())
+    explain(&gauged(measured))
+}
+
+fn gauged<'m>(measured: &'m [InCell<'_>]) -> Vec<&'m [Gauged]> {
+    measured.iter().map(|of| of.gauged.as_slice()).collect()
 }
 
 /// The logarithms of the rates of all windows that count, by rotation, and what the gauge showed in each: those of the first

@@ -7,7 +7,7 @@
 
 use super::Components;
 use crate::error::not_negative;
-use crate::moderation::{BETWEEN, Prior, Restarts, Spread};
+use crate::moderation::{Prior, Restarts, Spread};
 use crate::simultaneous::{Boundary, Looks, each_of, least_critical_value};
 use crate::table::detectable;
 use crate::{StatsError, error};
@@ -117,13 +117,7 @@ fn lent(plan: &ComparisonPlan, noise: &Components, design: Design) -> f64 {
     let within = 2.0 * noise.window_sd.powi(2) / rotations;
     let between = 2.0 * noise.restart_sd.powi(2);
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let restarts = Restarts {
-        between,
-        between_at_most: between,
-        degrees_of_freedom: BETWEEN,
-        degrees_of_freedom_at_most: f64::INFINITY,
-    };
-    let prior = Prior::alike(restarts, independent);
+    let prior = Prior::alike(Restarts::expected(between), independent);
     let of_windows = 2.0 * f64::from(u32::try_from(design.rounds).unwrap_or(u32::MAX)) * (rotations - 1.0);
     prior.lent(&Spread {
         variance: within + between,

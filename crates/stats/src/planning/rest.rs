@@ -7,7 +7,7 @@
 use super::design::ROUNDS;
 use super::{ComparisonPlan, Components, Costs};
 use crate::error::{not_negative, positive};
-use crate::moderation::{BETWEEN, Prior, Restarts, Spread};
+use crate::moderation::{Prior, Restarts, Spread};
 use crate::table::detectable;
 use crate::{StatsError, student};
 
@@ -131,13 +131,7 @@ fn shows(plan: &ComparisonPlan, noise: &Components, windows: &[f64]) -> Result<O
     let within = 2.0 * noise.window_sd.powi(2) / typical;
     let own = windows.len() as f64 - 1.0;
     let independent = own * (plan.tables * plan.contenders.saturating_sub(1)) as f64;
-    let restarts = Restarts {
-        between,
-        between_at_most: between,
-        degrees_of_freedom: BETWEEN,
-        degrees_of_freedom_at_most: f64::INFINITY,
-    };
-    let prior = Prior::alike(restarts, independent);
+    let prior = Prior::alike(Restarts::expected(between), independent);
     let of_windows = 2.0 * counting.iter().map(|windows| windows - 1.0).sum::<f64>();
     let spread = Spread {
         variance: between + within,

@@ -126,7 +126,7 @@ fn normal_matrix(weights: &[Vec<f64>], round_weights: &[f64]) -> Vec<Vec<f64>> {
 
 /// The inverse of a symmetric positive semi-definite matrix by Gauss and Jordan's elimination, which needs no pivoting
 /// there; rows of a contender without a life are zero and stay so.
-fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+pub(crate) fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let mut inverse: Vec<Vec<f64>> =
         (0..n).map(|i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect()).collect();

@@ -27,6 +27,7 @@ mod windows;
 
 pub use compare::{Comparison, Pair, Standing};
 pub use components::{Components, POWER, detectable, detectable_by};
+pub(crate) use effects::inverse;
 pub use restless::restless;
 pub use windows::lend_windows;
 

@@ -37,10 +37,11 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let base_verdict = judge_evidence(&of_base);
     let judged: Vec<(&Side, &Evidence<'_>, Verdict)> =
         news.iter().zip(&of_news).map(|(new, evidence)| (new, evidence, judge_evidence(evidence))).collect();
-    let tables = Tables::of(&of_base);
+    let is_of_base = |new: &Side| new.record.id == base.record.id;
+    let tables = news.iter().any(is_of_base).then(|| Tables::of(&of_base));
     let mut planned = Vec::new();
     for (new, evidence, verdict) in &judged {
-        let tables = Some(&tables).filter(|_| new.record.id == base.record.id);
+        let tables = tables.as_ref().filter(|_| is_of_base(new));
         for (one, other) in sides::matched(base, new)? {
             let cells = common_cells(&base.record, &new.record);
             planned.extend(cells.into_iter().map(|cell| Planned {
@@ -61,7 +62,7 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let differences: Vec<Option<Check>> = planned.iter().map(Planned::difference).collect();
     let alike: Vec<bool> =
         differences.iter().map(|found| !found.as_ref().is_some_and(Check::is_void)).collect();
-    let one_run = news.iter().all(|new| new.record.id == base.record.id);
+    let one_run = news.iter().all(is_of_base);
     let comparing = base.record.experiment.comparing.clone().filter(|_| one_run);
     let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
     let mut caveats = caveats::caveats(base, news, differences.into_iter().flatten());
