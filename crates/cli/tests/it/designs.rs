@@ -122,8 +122,9 @@ fn later_lives_are_warmed_up_just_before_their_turns() {
         let (answers, slices) = before_turns(1, &run.contender);
         let gain = gain_in_warmup(run);
         assert!(gain < 1.15 || slices > 0, "no slices after {:?}", run.warmups);
+        // Whoever was warm at once has its connections made, and no more.
         assert!(
-            gain > 1.0 || !run.warmups[0].settled || slices == 0,
+            gain > 1.0 || !run.warmups[0].settled || slices == 1,
             "{slices} slices after {:?}",
             run.warmups
         );
