@@ -149,6 +149,7 @@ impl Ongoing {
             Event::Probing { contender } => format!("{contender}: looking for what it needs"),
             Event::Building { contender } => format!("{contender}: building"),
             Event::Checking { contender } => format!("{contender}: asking for the rules of HTTP"),
+            Event::Sizing { contender } => format!("{contender}: asking how long its answers are"),
             Event::Starting { contender } => format!("{contender}: starting and warming up"),
             Event::RoundBegun { index, of } => {
                 self.round = Some((index + 1, *of));

@@ -8,6 +8,7 @@ use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http, o
 use assay_host::cpuset::CpuSet;
 use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
+use assay_model::learnt::Learnt;
 use assay_model::protocol::Protocol;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
@@ -16,6 +17,8 @@ use assay_tls::Client;
 use jiff::Timestamp;
 
 use crate::contender::before::Commands;
+use crate::contender::learn::{Door, Occasion, Question, learn};
+use crate::contender::probe::answer_timeout;
 use crate::contender::{Preparation, Server, StartOrder, Tools, Upstream};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
@@ -195,7 +198,9 @@ impl Inquiry {
             client: client.as_ref(),
             http2: *http2,
             commands: &Commands::default(),
+            rules: true,
             only: &self.only,
+            sized: Vec::new(),
             load_timeout: None,
             pace: Pace::Full,
             stop,
@@ -207,7 +212,7 @@ impl Inquiry {
                 .map(|inspected| inspected.conformance),
         };
         let (conformance, not_run) = match found {
-            Ok(conformance) => (Some(conformance), None),
+            Ok(conformance) => (conformance, None),
             Err(reason) => (None, Some(reason)),
         };
         let (path, protocol) = (inspection.path().to_owned(), inspection.protocol());
@@ -267,8 +272,12 @@ pub(crate) struct Inspection<'a> {
     pub http2: bool,
     /// Runs what the workloads want to be run before them.
     pub commands: &'a Commands,
+    /// Whether it is asked for the rules.
+    pub rules: bool,
     /// Names of the only rules to ask for; empty for all.
     pub only: &'a [String],
+    /// The workloads of which it is asked how long its answers are.
+    pub sized: Vec<&'a Workload>,
     /// How long a load waits for an answer; absent where none follows.
     pub load_timeout: Option<Duration>,
     /// How much time there is.
@@ -279,8 +288,10 @@ pub(crate) struct Inspection<'a> {
 
 /// What such a life has shown.
 pub(crate) struct Inspected {
-    /// What the server keeps of the rules.
-    pub conformance: Conformance,
+    /// What the server keeps of the rules, where it was asked for them.
+    pub conformance: Option<Conformance>,
+    /// What it answered to the workloads of which that was to be known; nothing of a request that it did not answer.
+    pub answers: Vec<Learnt>,
     /// From its start to its first right answer; zero where it ran already.
     pub startup_ns: Nanos,
 }
@@ -300,20 +311,48 @@ impl Inspection<'_> {
             let reason = "it speaks gRPC alone, and the rules are those of HTTP".to_owned();
             return Err(NotRun { stage: Stage::Answer, reason, remedy, log_tail: Vec::new() });
         }
-        let inspection = Inspection { workloads: own.iter().collect(), log: self.log.clone(), ..*self };
+        let inspection = Inspection {
+            workloads: own.iter().collect(),
+            log: self.log.clone(),
+            sized: self.sized.clone(),
+            ..*self
+        };
         inspection.inspect_as_it_is(subject, observer)
     }
 
     fn inspect_as_it_is(&self, subject: &Subject, observer: &mut dyn Observer) -> Result<Inspected, NotRun> {
-        observer.notice(&Event::Checking { contender: &subject.identity.name });
+        let contender = subject.identity.name.as_str();
+        let event = if self.rules { Event::Checking { contender } } else { Event::Sizing { contender } };
+        observer.notice(&event);
         if let (true, Launch::Running { authority, .. }) = (self.http2, &subject.launch) {
             // Whether it speaks HTTP/2 at all is the first of the rules.
-            return Ok(Inspected { conformance: self.ask(authority)?, startup_ns: Nanos::ZERO });
+            return self.inspect_at(authority, Nanos::ZERO);
         }
         let server = Server::start(subject, &self.start_order())?;
-        let (asked, startup_ns) = (self.ask(&server.authority), server.startup_ns);
+        let inspected = self.inspect_at(&server.authority, server.startup_ns);
         server.stop(self.link)?;
-        Ok(Inspected { conformance: asked?, startup_ns })
+        inspected
+    }
+
+    fn inspect_at(&self, authority: &str, startup_ns: Nanos) -> Result<Inspected, NotRun> {
+        // Before the rules, some of which a server may not survive.
+        let answers = self.answers(authority);
+        let conformance = if self.rules { Some(self.ask(authority)?) } else { None };
+        Ok(Inspected { conformance, answers, startup_ns })
+    }
+
+    fn answers(&self, authority: &str) -> Vec<Learnt> {
+        let door = Door { link: self.link, authority, tls: self.asker(), protocol: self.protocol() };
+        let timeout = answer_timeout(self.load_timeout);
+        let requests = self
+            .sized
+            .iter()
+            .flat_map(|workload| (0..).zip(&workload.requests).map(move |of| (workload, of)));
+        let lessons = requests.filter_map(|(workload, (number, kind))| {
+            let question = Question { workload: &workload.name, number, kind, timeout };
+            Some(learn(door, question, Occasion::First, None).ok()?.learnt)
+        });
+        lessons.collect()
     }
 
     fn ask(&self, authority: &str) -> Result<Conformance, NotRun> {

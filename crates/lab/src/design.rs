@@ -121,6 +121,7 @@ fn program(command: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
     use assay_host::isolation::Isolation;
@@ -163,6 +164,7 @@ mod tests {
             database: None,
             upstream: None,
             before: None,
+            stand_ins: BTreeSet::new(),
             least_contenders: 1,
             conformance: false,
         }

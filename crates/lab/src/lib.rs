@@ -43,6 +43,7 @@ pub mod secrets;
 mod shared_file;
 pub mod side;
 pub mod stack;
+mod stand_in;
 pub mod starter;
 mod stop;
 pub mod store;

@@ -1,5 +1,7 @@
 //! Everything that is decided before a run begins.
 
+use std::collections::BTreeSet;
+
 use assay_host::isolation::Isolation;
 use assay_link::Spec;
 use assay_model::database::DatabaseKind;
@@ -53,6 +55,8 @@ pub struct RunPlan {
     pub upstream: Option<Upstream>,
     /// The command that was typed to be run before every workload, in the place of its own.
     pub before: Option<String>,
+    /// Names of the workloads for which the limit stands in ([`Subject::take_part_in`]).
+    pub stand_ins: BTreeSet<String>,
     /// Contenders without which the run is pointless: it ends when fewer are left.
     pub least_contenders: usize,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
@@ -469,6 +473,17 @@ impl RunPlan {
         // The rules are those of HTTP, of which who speaks gRPC alone need know no more than gRPC does.
         let is_http = |(_, cell): &(usize, Cell)| !cell.protocol.is_grpc();
         self.conformance && started && self.cells_of(subject).iter().any(is_http)
+    }
+
+    /// The workloads of which a subject is asked how long its answers are, because those of the limit are to be as long.
+    pub(crate) fn sized(&self, subject: &Subject) -> Vec<&Workload> {
+        if subject.is_limit() || self.stand_ins.is_empty() {
+            return Vec::new();
+        }
+        let measured: BTreeSet<String> =
+            self.cells_of(subject).into_iter().map(|(_, cell)| cell.workload).collect();
+        let is_sized = |of: &&Workload| self.stand_ins.contains(&of.name) && measured.contains(&of.name);
+        self.workloads.iter().filter(is_sized).collect()
     }
 
     /// Servers that are started in one round when all contenders take part.

@@ -10,9 +10,10 @@ use assay_verdict::outlook::Past;
 
 use crate::plan::RunPlan;
 use crate::schedule::{
-    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
-    predicted_round, within,
+    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_asking, predicted_round,
+    within,
 };
+use crate::subject::{Launch, Subject};
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
 const LEAST_SHARE: f64 = 0.25;
@@ -20,8 +21,8 @@ const LEAST_SHARE: f64 = 0.25;
 /// How long a run will take, before anything was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// Asking every contender for the rules, before the first round.
-    pub conformance: Duration,
+    /// Asking every contender for the rules, or for the length of its answers, before the first round.
+    pub asking: Duration,
     /// Rounds that the budget allows.
     pub rounds: u32,
     /// Length of one.
@@ -31,25 +32,33 @@ pub struct Prediction {
 impl Prediction {
     /// Length of the whole run behind the preparation.
     pub fn total(&self) -> Duration {
-        self.conformance + self.round * self.rounds
+        self.asking + self.round * self.rounds
     }
 }
 
 impl RunPlan {
     /// How long it will take when all contenders take part, and is as noisy as a run of the `past`.
     pub fn prediction(&self, past: Option<&Past>) -> Prediction {
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
-        let conformance = predicted_conformance(asked);
+        let asking = self.asking();
         let Some(budget_s) = self.experiment.budget_s.filter(|_| self.takes_turns()) else {
             let round = predicted_round(&self.experiment, &self.parts(), Lives::First);
             let rounds = self.rounds_that_fit();
-            let left = self.time_for_a_search().map(|time| time.saturating_sub(conformance) / rounds.max(1));
-            return Prediction { conformance, rounds, round: within(round, left) };
+            let left = self.time_for_a_search().map(|time| time.saturating_sub(asking) / rounds.max(1));
+            return Prediction { asking, rounds, round: within(round, left) };
         };
-        let left = Duration::from_secs_f64(budget_s).saturating_sub(conformance);
+        let left = Duration::from_secs_f64(budget_s).saturating_sub(asking);
         let rounds = if self.allots() { self.opening(left, past).rounds } else { self.rounds_that_fit() };
         let least = self.costs(past).of(rounds, MIN_ROTATIONS);
-        Prediction { conformance, rounds, round: least.max(left) / rounds.max(1) }
+        Prediction { asking, rounds, round: least.max(left) / rounds.max(1) }
+    }
+
+    /// What is asked before the first round.
+    fn asking(&self) -> Duration {
+        let (for_rules, others): (Vec<&Subject>, _) =
+            self.subjects.iter().partition(|subject| self.is_asked(subject));
+        let is_started = |subject: &&Subject| matches!(subject.launch, Launch::Process(_));
+        let for_lengths = others.into_iter().filter(is_started).filter(|of| !self.sized(of).is_empty());
+        predicted_asking(for_rules.len(), for_lengths.count())
     }
 
     /// The budget of a run that does nothing but search for redlines: it ends where its time does.
@@ -60,9 +69,8 @@ impl RunPlan {
 
     /// The time without which nothing can be measured: the fewest rounds, with the fewest turns.
     pub fn least_time(&self) -> Duration {
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let rounds = self.least_rounds();
-        predicted_conformance(asked)
+        self.asking()
             + match self.takes_turns() {
                 true => self.costs(None).of(rounds, MIN_ROTATIONS),
                 false => self.least_round() * rounds,
@@ -103,13 +111,12 @@ impl RunPlan {
 
     /// Rounds that the budget allows, each as long as the first, or with a part of it left for turns.
     pub(crate) fn rounds_that_fit(&self) -> u32 {
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let round = if self.fills_the_budget() {
             let short = Experiment { window_s: 0.0, ..self.experiment.clone() };
             predicted_round(&short, &self.parts(), Lives::First).div_f64(1.0 - LEAST_SHARE)
         } else {
             predicted_round(&self.experiment, &self.parts(), Lives::First)
         };
-        affordable_rounds(&self.experiment, predicted_conformance(asked), round)
+        affordable_rounds(&self.experiment, self.asking(), round)
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use assay_host::cpuset::CpuSet;
-use assay_host::listener::{self, Found, Instead};
+use assay_host::listener::{self, Found, Instead, Unseen};
 use assay_host::names;
 use assay_model::running::Running;
 
@@ -14,9 +14,17 @@ use crate::subject::{Launch, Subject};
 /// # Errors
 /// In a sentence, when it is not on this machine or cannot be seen.
 pub fn find(authority: &str) -> Result<Found, String> {
+    listener::find(address_of(authority)?).map_err(|unseen| unseen.to_string())
+}
+
+/// Whether the server at `host:port` is none of this machine's.
+pub fn is_elsewhere(authority: &str) -> bool {
+    address_of(authority).is_ok_and(|at| matches!(listener::find(at), Err(Unseen::Elsewhere { .. })))
+}
+
+fn address_of(authority: &str) -> Result<SocketAddr, String> {
     let addresses = names::resolve(authority).map_err(|e| format!("cannot resolve {authority}: {e}"))?;
-    let first = addresses.first().ok_or_else(|| format!("{authority} has no address"))?;
-    listener::find(*first).map_err(|unseen| unseen.to_string())
+    addresses.first().copied().ok_or_else(|| format!("{authority} has no address"))
 }
 
 /// All CPUs on which the running ones among `subjects` may be, as far as they are found on this machine.
@@ -69,6 +77,8 @@ mod tests {
         let Running::Found { pids, processes, .. } = record(&find(&authority)) else { panic!("not found") };
         assert!(pids == [std::process::id()] && processes >= 1);
         assert_eq!(instead_of(authority.parse().expect("an address")), None);
+        // 192.0.2.0/24 is for documents (RFC 5737).
+        assert!(!is_elsewhere(&authority) && is_elsewhere("192.0.2.1:80"));
         drop(listener);
         let Running::Unseen { why } = record(&find(&authority)) else { panic!("still found") };
         assert!(why.contains("no socket listens"), "{why}");

@@ -242,9 +242,11 @@ pub fn turns_of(experiment: &Experiment) -> u32 {
     ((experiment.window_s / experiment.turn_s).round() as u32).max(1)
 }
 
-/// How long asking so many contenders for the rules will take.
-pub fn predicted_conformance(contenders: usize) -> Duration {
-    (TYPICAL_START + TYPICAL_CONFORMANCE) * u32::try_from(contenders).unwrap_or(u32::MAX)
+/// How long asking so many contenders before the first round will take: those that are asked for the rules, and those that are only
+/// started to be asked how long their answers are.
+pub fn predicted_asking(for_rules: usize, for_lengths: usize) -> Duration {
+    let of = |contenders: usize| u32::try_from(contenders).unwrap_or(u32::MAX);
+    (TYPICAL_START + TYPICAL_CONFORMANCE) * of(for_rules) + TYPICAL_START * of(for_lengths)
 }
 
 /// Rounds that the budget allows when each takes `round` and `before` is gone when the first begins, never fewer than

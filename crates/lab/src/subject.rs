@@ -1,6 +1,6 @@
 //! Something to measure, wherever it came from: a folder, a command line or a URL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_link::Spec;
@@ -14,6 +14,7 @@ use crate::error::LabError;
 use crate::inherited::Inherited;
 use crate::names::{name_of, name_of_url};
 use crate::secrets::Secrets;
+use crate::stand_in::{can_stand_in, stand_in};
 use crate::url::{Scheme, Url};
 
 /// Longest wait for a command line of the user's to become ready, in seconds.
@@ -28,6 +29,8 @@ pub struct Subject {
     pub launch: Launch,
     /// Where it answers workloads elsewhere than their files say; absent for one that keeps to them.
     pub paths: Option<OwnPaths>,
+    /// What it is asked for in the place of workloads of the user's own, by their names; empty for all but the limit.
+    pub stand_ins: BTreeMap<String, Workload>,
 }
 
 /// Paths of its own, of a server that was written for another benchmark.
@@ -134,7 +137,12 @@ impl Subject {
             inherited: Inherited::Listed(contender.pass_environment.clone()),
             container: None,
         };
-        Self { identity: Identity::from(contender), launch: Launch::Process(Box::new(process)), paths: None }
+        Self {
+            identity: Identity::from(contender),
+            launch: Launch::Process(Box::new(process)),
+            paths: None,
+            stand_ins: BTreeMap::new(),
+        }
     }
 
     /// A command line as a person types it, run by `sh` in `folder`, listening on `port` — or, when that is absent, on the
@@ -228,6 +236,7 @@ impl Subject {
             },
             launch,
             paths: None,
+            stand_ins: BTreeMap::new(),
         }
     }
 
@@ -237,8 +246,24 @@ impl Subject {
             || self.identity.workloads.iter().any(|name| workload.is_called(name))
     }
 
-    /// The workload as it is to be asked for: at the paths of its own, if it has such.
+    /// Has this limit take part in those of the user's `own` workloads for which it can stand in, and gives their names.
+    pub fn take_part_in<'w>(&mut self, own: impl IntoIterator<Item = &'w Workload>) -> BTreeSet<String> {
+        let names = own.into_iter().filter(|workload| can_stand_in(workload)).map(|of| of.name.clone());
+        let names: BTreeSet<String> = names.collect();
+        self.identity.workloads.extend(names.iter().cloned());
+        names
+    }
+
+    /// Has it answer `workload`, which it does not know, by answers of those lengths.
+    pub(crate) fn stand_in(&mut self, workload: &Workload, lengths: &[u64]) {
+        self.stand_ins.insert(workload.name.clone(), stand_in(workload, lengths));
+    }
+
+    /// The workload as it is to be asked for: at the paths of its own, or by what stands in for it, if there is such.
     pub fn asked(&self, workload: &Workload) -> Workload {
+        if let Some(stand_in) = self.stand_ins.get(&workload.name) {
+            return stand_in.clone();
+        }
         let mut workload = workload.clone();
         let own = self.paths.as_ref().and_then(|paths| paths.of.get(workload.family_name()));
         if let Some(path) = own {
@@ -252,6 +277,9 @@ impl Subject {
     pub(crate) fn workload_file(&self, workload: &str) -> String {
         match &self.paths {
             Some(paths) => format!("{}-{workload}.json", paths.owner),
+            None if self.stand_ins.contains_key(workload) => {
+                format!("{}-{workload}.json", self.identity.name)
+            }
             None => format!("{workload}.json"),
         }
     }

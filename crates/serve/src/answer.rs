@@ -19,12 +19,16 @@ pub(crate) enum Answer {
     GetOptions,
     /// To OPTIONS on what takes a body.
     PostOptions,
+    /// To OPTIONS on what can be read with a body or without one.
+    SizedOptions,
     BadRequest,
     NotFound,
     /// Another method on a resource that can be read.
     GetOnly,
     /// Another method on what takes a body.
     PostOnly,
+    /// Another method on what can be read with a body or without one.
+    SizedOnly,
     NotAcceptable,
     RequestTimeout,
     PreconditionFailed,
@@ -40,7 +44,7 @@ pub(crate) enum Answer {
 }
 
 /// Status, media type, another field (Name: value) and the body of each answer, in the order of [`Answer`].
-const TEXTS: [(Answer, u16, &str, &str, &str); 22] = [
+const TEXTS: [(Answer, u16, &str, &str, &str); 24] = [
     (Answer::Hello, 200, TEXT, "", "hello"),
     (Answer::Plaintext, 200, TEXT, "", "Hello, World!"),
     (Answer::Json, 200, "application/json", "", ""),
@@ -48,10 +52,18 @@ const TEXTS: [(Answer, u16, &str, &str, &str); 22] = [
     (Answer::ServerOptions, 204, "", "Allow: GET, HEAD, POST, OPTIONS", ""),
     (Answer::GetOptions, 204, "", "Allow: GET, HEAD, OPTIONS", ""),
     (Answer::PostOptions, 204, "", "Allow: POST, OPTIONS", ""),
+    (Answer::SizedOptions, 204, "", "Allow: GET, HEAD, POST, OPTIONS", ""),
     (Answer::BadRequest, 400, TEXT, "", "400 the request is malformed\n"),
     (Answer::NotFound, 404, TEXT, "", "404 there is nothing at this path\n"),
     (Answer::GetOnly, 405, TEXT, "Allow: GET, HEAD, OPTIONS", "405 this path takes GET and HEAD\n"),
     (Answer::PostOnly, 405, TEXT, "Allow: POST, OPTIONS", "405 this path takes POST\n"),
+    (
+        Answer::SizedOnly,
+        405,
+        TEXT,
+        "Allow: GET, HEAD, POST, OPTIONS",
+        "405 this path takes GET, HEAD and POST\n",
+    ),
     (
         Answer::NotAcceptable,
         406,

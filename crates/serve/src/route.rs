@@ -107,8 +107,11 @@ fn permit(method: Method, resource: AnswerPlan) -> AnswerPlan {
         (Method::Post, AnswerPlan::Echo | AnswerPlan::Sum) => resource,
         (Method::Options, AnswerPlan::Echo | AnswerPlan::Sum) => AnswerPlan::Answer(Answer::PostOptions),
         (_, AnswerPlan::Echo | AnswerPlan::Sum) => AnswerPlan::Answer(Answer::PostOnly),
+        (Method::Post, AnswerPlan::Sized(_)) => resource,
+        (Method::Options, AnswerPlan::Sized(_)) => AnswerPlan::Answer(Answer::SizedOptions),
         (Method::Options, _) => AnswerPlan::Answer(Answer::GetOptions),
         (Method::Get | Method::Head, _) => resource,
+        (_, AnswerPlan::Sized(_)) => AnswerPlan::Answer(Answer::SizedOnly),
         _ => AnswerPlan::Answer(Answer::GetOnly),
     }
 }
@@ -157,6 +160,9 @@ mod tests {
         assert_eq!(ask(Method::Head, "/json"), AnswerPlan::Answer(Answer::Json));
         assert_eq!(ask(Method::Options, "/json"), AnswerPlan::Answer(Answer::GetOptions));
         assert_eq!(ask(Method::Options, "/echo"), AnswerPlan::Answer(Answer::PostOptions));
+        assert_eq!(ask(Method::Post, "/bytes/7"), AnswerPlan::Sized(7));
+        assert_eq!(ask(Method::Options, "/bytes/7"), AnswerPlan::Answer(Answer::SizedOptions));
+        assert_eq!(ask(Method::Put, "/bytes/7"), AnswerPlan::Answer(Answer::SizedOnly));
         assert_eq!(ask(Method::Options, "/nothing"), AnswerPlan::Answer(Answer::NotFound));
     }
 

@@ -23,7 +23,7 @@ const PATHS: &str = "Paths:
   /plaintext    Hello, World!
   /json         {\"message\":\"Hello, World!\"}, serialised anew for every request
   /byte         a single byte
-  /bytes/N      N bytes, up to 1073741824
+  /bytes/N      N bytes, up to 1073741824; to a POST, too
   /echo         POST: the body of the request, in its own framing
   /ws           a WebSocket that gives every message back
   /assay.Echo/Say, /assay.Echo/Hello

@@ -50,6 +50,13 @@ pub(crate) fn open_if(needed: bool, places: &Places) -> Result<Catalogue, Failur
     }
 }
 
+/// Opens the catalogue for what is only better with it: an empty one where there is none of the user's, and the one that the binary
+/// carries cannot be unpacked.
+pub(crate) fn open_if_possible(places: &Places) -> Result<Catalogue, Failure> {
+    let root = find(places)?.or_else(|| embedded::catalogue().ok());
+    root.map_or_else(|| Ok(Catalogue::empty()), |root| read(&root))
+}
+
 /// Where the user has one; `None` where none was named and none is near. One that somebody else may have put there is passed over and told.
 fn find(places: &Places) -> Result<Option<PathBuf>, Failure> {
     let cwd =

@@ -181,6 +181,7 @@ impl State {
             Event::Probing { contender } => self.turn_to(contender, "looking for what it needs"),
             Event::Building { contender } => self.turn_to(contender, "building"),
             Event::Checking { contender } => self.turn_to(contender, "asking for the rules of HTTP"),
+            Event::Sizing { contender } => self.turn_to(contender, "asking how long its answers are"),
             Event::Starting { contender } => self.turn_to(contender, "starting and warming up"),
             Event::Measuring { contender, cell } => self.measure(contender, cell, &cell_name(cell)),
             Event::CrossChecking { contender, generator, cell } => {

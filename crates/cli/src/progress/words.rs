@@ -82,8 +82,7 @@ mod tests {
     const FIXED: Length = Length { is_fixed: true, shorter: Some("--quick for a first look") };
 
     fn told(rounds: u32, round_s: u64, length: Length) -> String {
-        let prediction =
-            Prediction { conformance: Duration::ZERO, rounds, round: Duration::from_secs(round_s) };
+        let prediction = Prediction { asking: Duration::ZERO, rounds, round: Duration::from_secs(round_s) };
         begun(&prediction, None, length)
     }
 

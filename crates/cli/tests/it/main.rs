@@ -54,6 +54,7 @@ mod secrets;
 mod serve;
 mod setup;
 mod socket;
+mod stand_in;
 mod support;
 mod tls;
 mod troubles;

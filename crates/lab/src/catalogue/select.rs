@@ -21,6 +21,16 @@ impl Catalogue {
         self.select_after(self.subjects_where(|contender| contender.kind == Kind::Limit), selectors)
     }
 
+    /// The limits that take part beside servers of the user's own, where `selectors` do nothing but exclude.
+    ///
+    /// # Errors
+    /// A selector that matches nothing in the catalogue.
+    pub fn limits(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
+        let mut limits = self.subjects_where(|contender| contender.kind == Kind::Limit);
+        let warnings = self.exclude(&mut limits, selectors)?;
+        Ok((limits, warnings))
+    }
+
     /// Selects as [`Self::select`] does, without the limits unless they are asked for.
     ///
     /// # Errors
@@ -48,10 +58,7 @@ impl Catalogue {
         for subject in chosen {
             push_once(&mut selected, subject)?;
         }
-        for exclusion in selectors.iter().filter_map(|selector| selector.strip_prefix('!')) {
-            let excluded = self.resolve(exclusion, &mut warnings)?;
-            selected.retain(|subject| excluded.iter().all(|out| out.identity.name != subject.identity.name));
-        }
+        warnings.extend(self.exclude(&mut selected, selectors)?);
         let asked_for = |subject: &Subject| {
             selectors.contains(&subject.identity.name) || selectors.iter().any(|s| s == "kind:limit")
         };
@@ -62,6 +69,15 @@ impl Catalogue {
         let reason =
             format!("`{}` leaves no contender; `assay list` shows what there is", selectors.join(" "));
         Err(LabError::NothingSelected { reason })
+    }
+
+    fn exclude(&self, selected: &mut Vec<Subject>, selectors: &[String]) -> Result<Vec<Warning>, LabError> {
+        let mut warnings = Vec::new();
+        for exclusion in selectors.iter().filter_map(|selector| selector.strip_prefix('!')) {
+            let excluded = self.resolve(exclusion, &mut warnings)?;
+            selected.retain(|subject| excluded.iter().all(|out| out.identity.name != subject.identity.name));
+        }
+        Ok(warnings)
     }
 
     fn resolve(&self, selector: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Subject>, LabError> {
@@ -235,6 +251,19 @@ mod tests {
         ] {
             assert_eq!(names(selectors).expect(selectors).join(" "), wanted, "{selectors}");
         }
+    }
+
+    #[test]
+    fn beside_servers_of_ones_own_the_limit_is_alone_or_excluded() {
+        let limits = |selectors: &[&str]| {
+            let selectors: Vec<String> = selectors.iter().map(|&of| of.to_owned()).collect();
+            catalogue().limits(&selectors).map(|(limits, _)| limits.len())
+        };
+        assert_eq!(
+            [limits(&[]).ok(), limits(&["!assay"]).ok(), limits(&["!gin"]).ok()],
+            [Some(1), Some(0), Some(1)]
+        );
+        assert!(limits(&["!asay"]).expect_err("typo").to_string().contains("did you mean assay?"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod environment;
 mod launch;
 pub mod learn;
 mod prepare;
-mod probe;
+pub(crate) mod probe;
 mod ready;
 mod server;
 mod upstream;

@@ -29,7 +29,7 @@ const UNANSWERED: &str = "see what keeps the server from answering";
 const SLOW: &str = "see what keeps the server from answering, or give it longer (--timeout)";
 
 /// Longest wait for one answer before a load that waits so long itself, if a load follows.
-pub(super) fn answer_timeout(load_timeout: Option<Duration>) -> Duration {
+pub(crate) fn answer_timeout(load_timeout: Option<Duration>) -> Duration {
     load_timeout.map_or(ANSWER_TIMEOUT, |timeout| timeout.max(ANSWER_TIMEOUT))
 }
 

@@ -64,6 +64,11 @@ pub enum Event<'a> {
         /// Its name.
         contender: &'a str,
     },
+    /// A contender is being asked how long its answers are, so that those of the limit can be as long.
+    Sizing {
+        /// Its name.
+        contender: &'a str,
+    },
     /// A contender will not take part, or no longer.
     Dropped {
         /// Its name.

@@ -19,7 +19,8 @@ use crate::log;
 impl ServerRun<'_> {
     /// The file with a workload for the generator: with what is known of this contender's server alone, where there is such.
     pub(super) fn workload_file(&self, name: &str) -> PathBuf {
-        let is_own = |workload: &Workload| workload.before.is_some() || self.learns(workload);
+        let is_own =
+            |workload: &Workload| workload.before.is_some() || self.learns(&self.subject.asked(workload));
         if self.plan.workload(name).is_some_and(is_own) {
             let contender = &self.subject.identity.name;
             return self.work.join(format!("{contender}-{name}.own-{}.json", self.replica));

@@ -126,7 +126,7 @@ struct Runner<'a> {
     energy: Option<Counters>,
     /// When the first round began.
     began: Instant,
-    /// How long asking for the rules took before that; it counts as part of the budget.
+    /// How long asking contenders took before that; it counts as part of the budget.
     asking: Duration,
     /// What each subject that was asked took to start.
     startups: BTreeMap<usize, Nanos>,
@@ -222,7 +222,7 @@ impl<'a> Runner<'a> {
         self.tell_verdict();
         self.supply_database();
         self.prepare()?;
-        self.ask_for_rules()?;
+        self.ask_contenders()?;
         self.admit_control();
         self.probe_links()?;
         self.measure()?;
@@ -364,7 +364,7 @@ impl<'a> Runner<'a> {
         self.stop.time().saturating_duration_since(self.began)
     }
 
-    /// When the budget is spent, of which asking for the rules was a part.
+    /// When the budget is spent, of which asking contenders was a part.
     fn end_of_budget(&self) -> Option<Instant> {
         let budget = Duration::from_secs_f64(self.plan.experiment.budget_s?);
         Some(self.began + budget.saturating_sub(self.asking))

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_check::Pace;
 use assay_model::experiment::Cell;
+use assay_model::learnt::Learnt;
 use assay_model::record::{NotRun, Stage};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
@@ -16,10 +17,12 @@ use crate::conformance::{Inspected, Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
+use crate::generator::write_workload;
 use crate::hosts::host::Host;
 use crate::log;
 use crate::network::ProvisionedSetting;
 use crate::running;
+use crate::stand_in;
 use crate::subject::{Launch, Process, Subject};
 
 impl Runner<'_> {
@@ -191,22 +194,56 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn ask_for_rules(&mut self) -> Result<(), LabError> {
+    /// Asks contenders for the rules, and how long their answers are where those of the limit are to be as long: it comes last.
+    pub(super) fn ask_contenders(&mut self) -> Result<(), LabError> {
         let began = Instant::now();
-        for (index, subject) in self.plan.subjects.iter().enumerate() {
-            let asked = self.plan.is_asked(subject);
-            if asked && !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
-                self.ask_one(index);
-            }
+        let (limits, others): (Vec<usize>, _) =
+            (0..self.subjects.len()).partition(|&index| self.subjects[index].is_limit());
+        let answers: Vec<Learnt> = others.into_iter().flat_map(|index| self.ask_one(index)).collect();
+        for limit in limits {
+            self.fit_limit(limit, &answers);
+            self.ask_one(limit);
         }
         self.asking = began.elapsed();
         self.save()
     }
 
-    /// Asks one contender. One that does not start is not reported here: it can fail again in its rounds, of which it has one less. A
-    /// command of the user's own that cannot start is given up before any round.
-    fn ask_one(&mut self, index: usize) {
-        let subject = &self.plan.subjects[index];
+    /// Has the limit answer the workloads for which it stands in as long as the others do. Those of which no length is known it does not
+    /// take part in.
+    fn fit_limit(&mut self, limit: usize, answers: &[Learnt]) {
+        let plan = self.plan;
+        if plan.stand_ins.is_empty() || self.record.contenders[limit].not_run.is_some() {
+            return;
+        }
+        let stand_ins = plan.workloads.iter().filter(|of| plan.stand_ins.contains(&of.name));
+        for workload in stand_ins {
+            match stand_in::lengths(workload, answers) {
+                Some(lengths) => self.subjects[limit].stand_in(workload, &lengths),
+                None => self.subjects[limit].identity.workloads.retain(|known| *known != workload.name),
+            }
+        }
+        let subject = &self.subjects[limit];
+        self.record.contenders[limit].identity = subject.identity.clone();
+        let unfit = plan.cells_of(subject).is_empty().then(no_length);
+        let written = subject.stand_ins.iter().try_for_each(|(name, workload)| {
+            write_workload(&self.work.join(subject.workload_file(name)), workload)
+        });
+        let not_written = written.err().map(|error| not_written(&error.to_string()));
+        if let Some(reason) = unfit.or(not_written) {
+            self.drop_out(limit, reason);
+        }
+    }
+
+    /// Asks one contender what there is to be asked, and gives what it answered to workloads for which the limit stands in. One that does
+    /// not start is not reported here: it can fail again in its rounds, of which it has one less. A command of the user's own that cannot
+    /// start is given up before any round.
+    fn ask_one(&mut self, index: usize) -> Vec<Learnt> {
+        let subject = &self.subjects[index];
+        let (rules, sized) = (self.plan.is_asked(subject), self.plan.sized(subject));
+        let is_gone = self.record.contenders[index].not_run.is_some();
+        if is_gone || self.stop.soon() || (!rules && sized.is_empty()) {
+            return Vec::new();
+        }
         let setting = self.asked_in(index);
         let cells = self.cells_of(subject);
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
@@ -223,15 +260,18 @@ impl Runner<'_> {
             database: self.database.as_ref(),
             upstream: self.plan.upstream.as_ref(),
             commands: &self.commands,
+            rules,
             only: &[],
+            sized,
             load_timeout: Some(Duration::from_secs_f64(self.plan.experiment.timeout_s)),
             pace: Pace::Within(TIME_IN_A_RUN),
             stop: self.stop,
         };
         match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
-            Ok(Inspected { conformance, startup_ns }) => {
-                self.record.contenders[index].conformance = Some(conformance);
+            Ok(Inspected { conformance, answers, startup_ns }) => {
+                self.record.contenders[index].conformance = conformance;
                 self.startups.insert(index, startup_ns);
+                return answers;
             }
             // Whoever is to speak HTTP/2 need not speak HTTP/1.1.
             Err(_) if setting.protocol.is_http2() => {}
@@ -241,6 +281,7 @@ impl Runner<'_> {
             }
             Err(_) => *self.failures.entry((index, setting)).or_default() += 1,
         }
+        Vec::new()
     }
 
     /// The setting in which a subject is asked: the first that it is measured in where that is on the kernel's TCP.
@@ -265,6 +306,21 @@ fn of_other_versions(hosts: [&str; 2], versions: [&BTreeMap<String, String>; 2])
         remedy: Some("install one version on both".to_owned()),
         log_tail: Vec::new(),
     }
+}
+
+/// Why the limit cannot stand in.
+fn no_length() -> NotRun {
+    NotRun {
+        stage: Stage::Answer,
+        reason: "it would send as many bytes as the others do, and of none of them a right answer is known"
+            .to_owned(),
+        remedy: Some("mend what they answer, or leave the limit out with '!assay'".to_owned()),
+        log_tail: Vec::new(),
+    }
+}
+
+fn not_written(problem: &str) -> NotRun {
+    NotRun { stage: Stage::Start, reason: problem.to_owned(), remedy: None, log_tail: Vec::new() }
 }
 
 fn answers_nothing(workloads: &[String]) -> NotRun {

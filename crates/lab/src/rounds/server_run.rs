@@ -269,7 +269,8 @@ impl<'a> ServerRun<'a> {
         let length = Span::Seconds(0.0);
         let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
         let order = self.load_order(&files, &order);
-        let name = format!("{name}-{}", server.authority.replace([':', '[', ']'], "-"));
+        // Where a server was running before, its A/A control is that very server.
+        let name = format!("{name}-{}-{}", self.subject.identity.name, self.replica);
         wanted(server, self.stop, |_| Generator::begin(&order, &self.plan.tools, self.link, self.work, &name))
     }
 

@@ -166,6 +166,7 @@ fn subject(folder: &Path, name: &str, test: &Test, engine: &str) -> Subject {
             owner: name_of(name),
             of: paths.into_iter().map(|(workload, path)| (workload.to_owned(), path)).collect(),
         }),
+        stand_ins: BTreeMap::new(),
     }
 }
 

@@ -85,6 +85,7 @@ impl Place {
             database: None,
             upstream: None,
             before: None,
+            stand_ins: BTreeSet::new(),
             least_contenders: 1,
             conformance: false,
         }

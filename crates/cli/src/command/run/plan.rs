@@ -1,5 +1,6 @@
 //! From arguments to a plan: which experiment, which subjects, which CPUs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,13 +60,14 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     check_against_each_other(arguments)?;
     let catalogue = catalogue(arguments)?;
     let mut experiment = experiment(&catalogue, arguments)?;
-    let subjects = subjects(&catalogue, arguments, &experiment)?;
+    let mut subjects = subjects(&catalogue, arguments, &experiment)?;
     let mut workloads = catalogue.workloads.clone();
     if asks_for_its_own(arguments) {
         workloads.retain(|w| w.name != OWN_WORKLOAD);
         workloads.push(own_workload(arguments.request.kind(&own_path(arguments, &subjects)?)?));
     }
     let before = arguments.request.before();
+    let has_its_own = has_its_own(&experiment);
     join(std::mem::take(&mut experiment.workloads), &mut workloads)?;
     experiment.commands.clear();
     let named = named_workloads(&arguments.workload, &mut workloads, before)?;
@@ -74,8 +76,10 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     let link = networks::choose(&mut experiment, links, &arguments.stack);
     let tools = tools(&catalogue)?;
     let tools = Tools { preload: preload(arguments, &experiment, &tools.assay)?, ..tools };
-    let catalogue = Catalogue { workloads, ..catalogue };
-    let workloads = asked(catalogue.workloads_of(&mut experiment)?, before);
+    let found = Catalogue { workloads, ..Catalogue::empty() }.workloads_of(&mut experiment)?;
+    let workloads = asked(found, before);
+    let is_own = asks_for_its_own(arguments) || has_its_own;
+    let stand_ins = place_limit(arguments, &catalogue, &workloads, is_own, &mut subjects);
     check_streams(&experiment, arguments)?;
     let hosts = hosts::hosts(arguments)?;
     let (isolation, database, upstream) = places(arguments, &catalogue, &subjects, &workloads, &hosts)?;
@@ -94,6 +98,7 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         program: program(),
         tools,
         before: before.map(str::to_owned),
+        stand_ins,
         least_contenders: arguments.least_contenders,
         conformance: !arguments.no_check && !arguments.quick,
     };
@@ -153,14 +158,18 @@ fn counted(n: usize, noun: &str) -> String {
     if n == 1 { format!("one {noun}") } else { format!("{n} {noun}s") }
 }
 
-/// The catalogue; an empty one where the user has none and none is needed.
+/// The catalogue. Where nothing of it is named, the limit still is from there, if that takes part.
 fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
     let needed = arguments.experiment.is_some()
         || arguments.workload.iter().any(|name| !is_file(name))
         || arguments.selectors.iter().any(|s| !s.contains('/') && !is_url(s))
         || arguments.upstream
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
-    list::open_if(needed, &arguments.places)
+    if needed || has_no_limit(arguments) {
+        list::open_if(needed, &arguments.places)
+    } else {
+        list::open_if_possible(&arguments.places)
+    }
 }
 
 fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experiment, Failure> {
@@ -399,24 +408,45 @@ fn subjects(
         std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
     let selectors = with_defaults(&arguments.selectors, &experiment.contenders);
     let commands = commands(arguments, experiment, &cwd)?;
-    let mut subjects = if selectors.is_empty() && !commands.is_empty() {
-        limits(catalogue)
-    } else {
-        let (subjects, warnings) = catalogue.select(&selectors)?;
-        warnings.iter().for_each(output::warning);
-        subjects
-    };
+    let is_nobody_named = all_exclude(&selectors) && !commands.is_empty();
+    let selected = if is_nobody_named { catalogue.limits(&selectors) } else { catalogue.select(&selectors) };
+    let (mut subjects, warnings) = selected?;
+    warnings.iter().for_each(output::warning);
     subjects.extend(commands);
-    // What is asked of a server of the user's own, the reference server need not know.
-    let own = asks_for_its_own(arguments) || has_its_own(experiment);
-    subjects.retain(|s| !own || !s.is_limit() || s.identity.workloads.iter().any(|w| w == OWN_WORKLOAD));
-    // Nor can it give a token of theirs.
-    let no_limit = arguments.no_limit || arguments.request.before().is_some();
-    subjects.retain(|s| !no_limit || !s.is_limit());
+    subjects.retain(|subject| !has_no_limit(arguments) || !subject.is_limit());
     let subjects: Vec<_> = subjects.into_iter().map(|subject| subject.hiding(secrets())).collect();
     check_names(&subjects, &cwd)?;
     subjects.iter().try_for_each(check_host)?;
     Ok(subjects)
+}
+
+/// Has the limit stand in for the workloads that are none of the catalogue's, and gives their names; not beside sides of a comparison,
+/// which are set against each other, nor beside servers of other machines. A limit that answers nothing takes no part in what is the
+/// user's own.
+fn place_limit(
+    arguments: &RunArguments,
+    catalogue: &Catalogue,
+    workloads: &[Workload],
+    is_own: bool,
+    subjects: &mut Vec<Subject>,
+) -> BTreeSet<String> {
+    let is_known = |workload: &Workload| {
+        let mut known = catalogue.workloads.iter().map(Workload::family_name);
+        workload.name != OWN_WORKLOAD && known.any(|name| name == workload.family_name())
+    };
+    let is_elsewhere = |subject: &Subject| subject.host().is_some_and(running::is_elsewhere);
+    let is_alone = arguments.comparing.is_some() || subjects.iter().any(is_elsewhere);
+    let unknown = workloads.iter().filter(|workload| !is_alone && !is_known(workload));
+    let limit = subjects.iter_mut().find(|subject| subject.is_limit());
+    let stand_ins = limit.map_or_else(BTreeSet::new, |limit| limit.take_part_in(unknown));
+    let answers = |subject: &Subject| workloads.iter().any(|workload| subject.answers(workload));
+    subjects.retain(|subject| !is_own || !subject.is_limit() || answers(subject));
+    stand_ins
+}
+
+/// Whether the limit takes no part: where that was said, or a token is needed, which the reference server cannot give.
+fn has_no_limit(arguments: &RunArguments) -> bool {
+    arguments.no_limit || arguments.request.before().is_some()
 }
 
 /// The commands that were typed; where nobody is named in place of its contenders, those of the experiment's own file.
