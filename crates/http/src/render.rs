@@ -203,12 +203,20 @@ impl PreparedResponse {
     pub fn new(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Result<Self, RenderError> {
         let bodiless = status::is_bodiless(status) && body.is_empty();
         let framing = if bodiless { Framing::None } else { Framing::Length(body.len() as u64) };
+        let mut response = Self::announcing(status, fields, framing)?;
+        response.bytes.extend_from_slice(body);
+        Ok(response)
+    }
+
+    /// Renders a head alone, as [`Self::new`] does, whose body is sent otherwise.
+    ///
+    /// # Errors
+    /// See [`RenderError`].
+    pub fn announcing(status: u16, fields: &[(&str, &str)], framing: Framing) -> Result<Self, RenderError> {
         let mut bytes = Vec::new();
         response_head(&ResponseSpec { status, fields, framing, date: Some(date::format(0)) }, &mut bytes)?;
         let date_at = "HTTP/1.1 200 ".len() + status::reason(status).len() + "\r\nDate: ".len();
-        let head_len = bytes.len();
-        bytes.extend_from_slice(body);
-        Ok(Self { bytes, head_len, date_at })
+        Ok(Self { head_len: bytes.len(), bytes, date_at })
     }
 
     /// Sets the date that is copied from now on; once a second is enough.

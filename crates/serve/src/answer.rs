@@ -163,6 +163,20 @@ impl Answers {
     }
 }
 
+/// Appends what is prepared; the head alone if the request was HEAD.
+#[inline]
+pub(crate) fn append_prepared(
+    prepared: &PreparedResponse,
+    head_only: bool,
+    persistence: Persistence,
+    out: &mut Vec<u8>,
+) {
+    append_head(prepared, persistence, out);
+    if !head_only {
+        out.extend_from_slice(prepared.body());
+    }
+}
+
 #[inline]
 fn append_head(prepared: &PreparedResponse, persistence: Persistence, out: &mut Vec<u8>) {
     let head = prepared.head();

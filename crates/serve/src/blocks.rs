@@ -13,10 +13,27 @@ const LEFT_OUT: [&[u8]; 3] = [b"connection", b"transfer-encoding", b"upgrade"];
 #[derive(Default)]
 pub(crate) struct Blocks(Vec<Option<Block>>);
 
+/// An answer as HTTP/2 sends it.
 #[derive(Clone)]
-struct Block {
+pub(crate) struct Block {
     head: Vec<u8>,
     body: Vec<u8>,
+}
+
+impl Block {
+    /// Of an answer that was rendered for HTTP/1.1.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let mut head = Vec::new();
+        let told = write_head(text, &mut head);
+        let body = told.map_or_else(Vec::new, |told| text[told.len as usize..].to_vec());
+        Self { head, body }
+    }
+
+    /// Its compressed head, and its body.
+    #[inline]
+    pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
+        (&self.head, &self.body)
+    }
 }
 
 impl Blocks {
@@ -35,12 +52,9 @@ impl Blocks {
         let block = self.0[at].get_or_insert_with(|| {
             let mut text = Vec::new();
             answers.append(answer, false, Persistence::Assumed, &mut text);
-            let mut head = Vec::new();
-            let body =
-                write_head(&text, &mut head).map_or_else(Vec::new, |head| text[head.len as usize..].to_vec());
-            Block { head, body }
+            Block::of(&text)
         });
-        (&block.head, &block.body)
+        block.parts()
     }
 }
 

@@ -34,6 +34,7 @@ mod run;
 mod server;
 mod session;
 mod site;
+mod sized;
 mod spoken;
 pub mod stub;
 mod threads;

@@ -305,15 +305,13 @@ impl Session {
                 cx.site.answers.append(answer, reply.head_only, reply.persistence, cx.out);
                 self.finish(reply.persistence, more)
             }
-            AnswerPlan::Sized(len) => self.announce_sized(len, reply, more, cx),
+            AnswerPlan::Sized(len) => self.answer_sized(len, reply, more, cx),
             AnswerPlan::Sum => match append_sum(0, 0, reply.persistence, cx) {
                 Ok(()) => self.finish(reply.persistence, more),
                 Err(_) => self.fail(cx),
             },
             // An echo of nothing. Files and sockets need the head and are answered by `begin`.
-            AnswerPlan::Echo | AnswerPlan::File | AnswerPlan::Socket => {
-                self.announce_sized(0, reply, more, cx)
-            }
+            AnswerPlan::Echo | AnswerPlan::File | AnswerPlan::Socket => self.answer_sized(0, reply, more, cx),
         }
     }
 

@@ -3,15 +3,16 @@
 use assay_engine::{EngineError, SEND_QUEUE_BYTES};
 use assay_http::Framing;
 use assay_http::date;
-use assay_http::render::{RenderError, ResponseSpec, response_head};
+use assay_http::render::{PreparedResponse, RenderError, ResponseSpec, response_head};
 use assay_model::units::Nanos;
 
-use crate::answer::{ANSWER_BYTES, Answers};
+use crate::answer::{ANSWER_BYTES, Answer, Answers};
 use crate::blocks::Blocks;
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
 use crate::pattern::Pattern;
 use crate::route::Files;
+use crate::sized::SizedAnswers;
 
 /// Bytes that one step of a session produces at most: so many an engine always takes when nothing is queued.
 pub(crate) const STEP_BYTES: usize = SEND_QUEUE_BYTES;
@@ -25,6 +26,15 @@ pub(crate) const MOVED_BYTES: usize = 256 * 1024;
 
 const SECOND: u64 = 1_000_000_000;
 
+/// An answer that is rendered once and given often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// One that is known in advance.
+    Answer(Answer),
+    /// A body of so many bytes of the pattern; only its head is ready where it is long.
+    Sized(u64),
+}
+
 /// What all sessions of a thread share.
 pub(crate) struct Site {
     pub(crate) limits: Limits,
@@ -37,6 +47,8 @@ pub(crate) struct Site {
     /// The answers as HTTP/2 sends them.
     pub(crate) blocks: Blocks,
     pub(crate) pattern: Pattern,
+    /// Heads of answers that consist of it.
+    pub(crate) sized: SizedAnswers,
     /// Requests whose head was whole and valid.
     pub(crate) requests: u64,
     /// Messages of WebSockets that were given back.
@@ -69,6 +81,7 @@ impl Site {
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
             blocks: Blocks::default(),
             pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
+            sized: SizedAnswers::default(),
             requests: 0,
             messages: 0,
             refused: 0,
@@ -91,6 +104,22 @@ impl Site {
         self.date = date::format(self.unix_s);
         self.answers.set_date(&self.date);
         self.blocks.forget();
+        self.sized.set_date(&self.date);
+    }
+
+    /// The answer with a body of so many bytes; the head alone where they are many.
+    #[inline]
+    pub(crate) fn sized(&mut self, len: u64) -> Result<&PreparedResponse, RenderError> {
+        self.sized.get(len, &self.pattern, &self.date)
+    }
+
+    /// Head and body of an answer as HTTP/2 sends them; no body where that is long.
+    #[inline]
+    pub(crate) fn block(&mut self, ready: Ready) -> Result<(&[u8], &[u8]), RenderError> {
+        match ready {
+            Ready::Answer(answer) => Ok(self.blocks.get(answer, &self.answers)),
+            Ready::Sized(len) => self.sized.block(len, &self.pattern, &self.date),
+        }
     }
 
     /// Appends a head that is not known in advance. `fields` come behind Server; empty ones are left out.

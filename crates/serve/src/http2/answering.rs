@@ -10,12 +10,12 @@ use super::{EVENT_BYTES, Http2Session, planned};
 use crate::answer::Answer;
 use crate::blocks;
 use crate::route::AnswerPlan;
-use crate::session::{Context, Phase, Session};
-use crate::site::Site;
+use crate::session::{Context, Phase, Session, Source};
+use crate::site::Ready;
 
 impl Http2Session {
-    /// Answers a request without a body; returns the answer if it is one that is known in advance.
-    pub(super) fn answer_whole(&mut self, id: u32, head: &Head, cx: &mut Context<'_>) -> Option<Answer> {
+    /// Answers a request without a body; returns the answer if it is one that is ready.
+    pub(super) fn answer_whole(&mut self, id: u32, head: &Head, cx: &mut Context<'_>) -> Option<Ready> {
         if head.length.is_some_and(|length| length > 0) {
             self.reset(id, Code::ProtocolError, cx);
             return None;
@@ -31,24 +31,46 @@ impl Http2Session {
                 return None;
             }
         };
-        match planned(&request, &head.text, cx.site) {
-            AnswerPlan::Answer(answer) if request.method != Method::Head => {
-                cx.site.requests += 1;
-                self.answer_known(id, answer, cx);
-                Some(answer)
-            }
-            _ => {
-                self.answer_text(id, &request, &head.text, cx);
-                None
-            }
-        }
+        self.answer_request(id, &request, &head.text, cx)
     }
 
-    /// Answers what is known in advance.
+    /// Answers a request that has been read to its end, and counts it; returns the answer if it is one that is ready.
+    pub(super) fn answer_request(
+        &mut self,
+        id: u32,
+        request: &RequestHead,
+        text: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Option<Ready> {
+        let ready = match planned(request, text, cx.site) {
+            _ if request.method == Method::Head => None,
+            AnswerPlan::Answer(answer) => Some(Ready::Answer(answer)),
+            AnswerPlan::Sized(len) => Some(Ready::Sized(len)),
+            _ => None,
+        };
+        match ready {
+            Some(ready) => {
+                cx.site.requests += 1;
+                self.answer_ready(id, ready, cx);
+            }
+            None => self.answer_text(id, request, text, cx),
+        }
+        ready
+    }
+
+    /// Gives an answer that is rendered once and given often.
     #[inline]
-    pub(super) fn answer_known(&mut self, id: u32, answer: Answer, cx: &mut Context<'_>) {
-        let Site { blocks, answers, .. } = &mut *cx.site;
-        let (head, body) = blocks.get(answer, answers);
+    pub(super) fn answer_ready(&mut self, id: u32, ready: Ready, cx: &mut Context<'_>) {
+        let Ok((head, body)) = cx.site.block(ready) else {
+            return self.reset(id, Code::InternalError, cx);
+        };
+        if let Ready::Sized(len) = ready
+            && body.len() as u64 != len
+        {
+            self.write_head(id, head, false, cx.out);
+            let rest = Some(Rest { source: Source::Pattern, file: None, offset: 0, left: len });
+            return self.open(id, None, Outgoing { rest, ..Outgoing::default() });
+        }
         let window = self.connection.send_window().min(i64::from(self.connection.theirs().initial_window));
         self.write_head(id, head, body.is_empty(), cx.out);
         if body.is_empty() {
@@ -65,7 +87,7 @@ impl Http2Session {
     }
 
     /// Answers a request, and counts it, whose answer is written for HTTP/1.1 first: a file, a length of the pattern, the head of either.
-    pub(super) fn answer_text(&mut self, id: u32, request: &RequestHead, text: &[u8], cx: &mut Context<'_>) {
+    fn answer_text(&mut self, id: u32, request: &RequestHead, text: &[u8], cx: &mut Context<'_>) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let mut inner = Session::new(cx.now, cx.site);
@@ -101,7 +123,7 @@ impl Http2Session {
     #[cold]
     pub(super) fn answer_refusal(&mut self, id: u32, answer: Answer, end_stream: bool, cx: &mut Context<'_>) {
         cx.site.refused += 1;
-        self.answer_known(id, answer, cx);
+        self.answer_ready(id, Ready::Answer(answer), cx);
         if end_stream {
             return;
         }

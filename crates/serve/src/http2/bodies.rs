@@ -173,7 +173,7 @@ impl Http2Session {
             Purpose::Drop(text) => {
                 let Stream { id, window, .. } = self.close(at);
                 if let Scan::Complete(request) = scan_request(&text, &cx.site.http_limits) {
-                    self.answer_text(id, &request, &text, cx);
+                    self.answer_request(id, &request, &text, cx);
                     self.keep_window(id, window);
                 }
             }

@@ -20,7 +20,7 @@ use assay_model::units::Nanos;
 use crate::answer::Answer;
 use crate::route::{self, AnswerPlan};
 use crate::session::{Context, Expiry, Next, Step};
-use crate::site::{STEP_BYTES, Site};
+use crate::site::{Ready, STEP_BYTES, Site};
 use request::Malformed;
 use stream::{Incoming, Outgoing, Standing, Stream, Streams};
 
@@ -63,11 +63,11 @@ enum ClientTable {
 /// A change of the client's table to no size (RFC 7541 §6.3).
 const EMPTIED: u8 = 0x20;
 
-/// A request that was answered with what is known in advance.
+/// A request that was answered with what is rendered once and given often.
 struct Known {
     version: u64,
     block: Box<[u8]>,
-    answer: Answer,
+    ready: Ready,
 }
 
 /// Whether these bytes begin a connection of HTTP/2; `None` when that cannot be told yet.
@@ -272,9 +272,9 @@ impl Http2Session {
             && *known.block == *block
             && !is_refused
         {
-            let answer = known.answer;
+            let ready = known.ready;
             cx.site.requests += 1;
-            self.answer_known(id, answer, cx);
+            self.answer_ready(id, ready, cx);
             return Ok(());
         }
         let head = request::read(&mut self.connection, block)?;
@@ -287,9 +287,9 @@ impl Http2Session {
             Ok(head) if head.is_too_large => self.answer_refusal(id, Answer::HeadTooLarge, end_stream, cx),
             Ok(head) if head.call.is_call => self.begin_call(id, &head, end_stream, cx),
             Ok(head) if end_stream => {
-                let known = self.answer_whole(id, &head, cx);
-                if let Some(answer) = known.filter(|_| self.connection.table_version() == version) {
-                    self.memory = Some(Known { version, block: block.into(), answer });
+                let ready = self.answer_whole(id, &head, cx);
+                if let Some(ready) = ready.filter(|_| self.connection.table_version() == version) {
+                    self.memory = Some(Known { version, block: block.into(), ready });
                 }
             }
             Ok(head) => self.begin_body(id, head, cx),

@@ -5,15 +5,13 @@ use std::ops::Range;
 use assay_http::Framing;
 
 use super::{Context, Next, Phase, Reply, Session, Turn, Wanted};
-use crate::answer::Answer;
+use crate::answer::{ANSWER_BYTES, Answer, append_prepared};
 use crate::connection::Persistence;
 use crate::files::{Lookup, is_shortage};
 use crate::route::AnswerPlan;
 use crate::site::{MOVED_BYTES, QUEUED_BYTES, STEP_BYTES};
+use crate::sized::COPIED_BYTES;
 use crate::validators::{FileHead, Found, Selection, select};
-
-/// A body of the pattern no longer than this is copied between other responses instead of being sent by itself.
-const COPIED_BYTES: u64 = 4096;
 
 /// The rest of a body to send.
 #[derive(Clone, Copy, Debug)]
@@ -47,18 +45,16 @@ impl Sending {
 }
 
 impl Session {
-    /// Answers with so many bytes of the pattern.
-    pub(crate) fn announce_sized(
-        &mut self,
-        len: u64,
-        reply: Reply,
-        more: bool,
-        cx: &mut Context<'_>,
-    ) -> Turn {
-        let fields = [("Content-Type", "application/octet-stream")];
-        match cx.site.append_head(200, &fields, Framing::Length(len), reply.persistence, cx.out) {
-            Err(_) => self.fail(cx),
-            Ok(()) => self.send_body(Source::Pattern, 0..len, reply, more),
+    /// Answers with so many bytes of the pattern: at once where they are few.
+    #[inline]
+    pub(crate) fn answer_sized(&mut self, len: u64, reply: Reply, more: bool, cx: &mut Context<'_>) -> Turn {
+        let room = STEP_BYTES.saturating_sub(cx.out.len() + ANSWER_BYTES) as u64;
+        let Ok(prepared) = cx.site.sized(len) else { return self.fail(cx) };
+        let is_whole = len <= COPIED_BYTES.min(room);
+        append_prepared(prepared, reply.head_only || !is_whole, reply.persistence, cx.out);
+        match is_whole {
+            true => self.finish(reply.persistence, more),
+            false => self.send_body(Source::Pattern, 0..len, reply, more),
         }
     }
 
