@@ -27,9 +27,16 @@ fn main() -> io::Result<()> {
     let out =
         env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| io::Error::other("Cargo sets OUT_DIR"))?;
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-env=ASSAY_PROFILE={}", profile(&out));
     archive(&root, &PARTS, &out.join("catalogue.tar.gz"))?;
     archive(&root, &[TEMPLATES], &out.join("templates.tar.gz"))?;
     library(&root, &out)
+}
+
+/// The profile's name, which only the folder of what is built tells: target/PROFILE/build/PACKAGE/out.
+fn profile(out: &Path) -> String {
+    let name = out.ancestors().nth(3).and_then(Path::file_name).unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Packs all files of some folders.

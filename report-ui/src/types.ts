@@ -2028,7 +2028,7 @@ export interface RunFacts {
  */
 export interface Program {
   /**
-   * `release` or `debug`; only the former measures well.
+   * `release`, `debug` or `showdown`: the first measures everything well, the last plain HTTP/1.1 on the kernel's stack alone.
    */
   profile: string;
   /**

@@ -9,6 +9,11 @@ use crate::JsonSchema;
 pub struct Program {
     /// Version of assay.
     pub version: String,
-    /// `release` or `debug`; only the former measures well.
+    /// `release`, `debug` or `showdown`: the first measures everything well, the last plain HTTP/1.1 on the kernel's stack alone.
     pub profile: String,
 }
+
+/// The profile that optimises everything.
+pub const RELEASE: &str = "release";
+/// The profile that optimises no more than `make showdown` needs, to be there soon.
+pub const SHOWDOWN: &str = "showdown";

@@ -41,7 +41,7 @@ impl SizedAnswers {
         Ok(&self.kept[at].response)
     }
 
-    /// The same for HTTP/2: the compressed head, and the body.
+    /// Compressed head and body of that answer, for HTTP/2.
     #[inline]
     pub(crate) fn block(
         &mut self,

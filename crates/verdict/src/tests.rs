@@ -2,8 +2,10 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, RestartsUnknown};
+use assay_model::experiment::Measure;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::{ErrorClass, ErrorSample};
+use assay_model::protocol::Protocol;
 use assay_model::record::{NotRun, Record, Stage, State, Turn};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -312,6 +314,23 @@ fn a_search_for_a_redline_is_not_told_that_it_lacks_a_control() {
     assert!(lacks(&search));
     search.experiment.measures[0].rates = vec!["redline:p99<10ms".parse().expect("a load")];
     assert!(!lacks(&search));
+}
+
+/// The profile of `make showdown` optimises what plain HTTP/1.1 on the kernel's stack needs, and nothing else.
+#[test]
+fn a_build_for_a_showdown_is_good_for_what_that_measures() {
+    let outcome = |change: fn(&mut Measure)| {
+        let mut record = record(&[("a", &noisy(1000.0, 5, 6))]);
+        record.assay.profile = "showdown".to_owned();
+        record.experiment.measures.iter_mut().for_each(change);
+        let verdict = judged(&record);
+        verdict.trust.iter().find(|check| check.rule == Rule::Build).expect("told").outcome
+    };
+    assert_eq!(outcome(|_| {}), CheckOutcome::Pass);
+    assert_eq!(outcome(|measure| measure.protocols = vec![Protocol::H1, Protocol::H2c]), CheckOutcome::Void);
+    assert_eq!(outcome(|measure| measure.protocols = vec![Protocol::H1Tls]), CheckOutcome::Void);
+    let user = |measure: &mut Measure| measure.networks = vec!["user/ring".parse().expect("network")];
+    assert_eq!(outcome(user), CheckOutcome::Void);
 }
 
 #[test]

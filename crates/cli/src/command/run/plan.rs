@@ -20,6 +20,7 @@ use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::profiling::Profiling;
+use assay_model::program::{RELEASE, SHOWDOWN};
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
@@ -568,7 +569,12 @@ pub(crate) fn tools(catalogue: &Catalogue) -> Result<Tools, Failure> {
 }
 
 pub(crate) fn program() -> Program {
-    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let profile = match env!("ASSAY_PROFILE") {
+        _ if cfg!(debug_assertions) => "debug",
+        SHOWDOWN => SHOWDOWN,
+        // Whatever else somebody calls it is a release with other symbols or for another machine.
+        _ => RELEASE,
+    };
     Program { version: env!("CARGO_PKG_VERSION").to_owned(), profile: profile.to_owned() }
 }
 

@@ -4,6 +4,7 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Difference, Foreign, Part, Partial, RestartsUnknown, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
+use assay_model::program::{RELEASE, SHOWDOWN};
 use assay_model::rule::Rule;
 use assay_model::verdict::SelfRatio;
 use serde_json::Value;
@@ -18,7 +19,10 @@ const LEAST_VARIATION: f64 = 0.0001;
 
 pub(super) fn build(version: &str, profile: &str) -> String {
     match profile {
-        "release" => format!("assay {version} built for release"),
+        RELEASE => format!("assay {version} built for release"),
+        SHOWDOWN => format!(
+            "assay {version} built for a showdown: plain HTTP/1.1 on the kernel's stack is optimised, and nothing else"
+        ),
         other => format!("assay was built for {other}: its generator and limit are many times too slow"),
     }
 }
