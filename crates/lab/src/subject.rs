@@ -246,10 +246,11 @@ impl Subject {
             || self.identity.workloads.iter().any(|name| workload.is_called(name))
     }
 
-    /// Has this limit take part in those of the user's `own` workloads for which it can stand in, and gives their names.
+    /// Has this limit take part in those of the user's `own` workloads for which it can stand in, unless it knows them, and gives their
+    /// names.
     pub fn take_part_in<'w>(&mut self, own: impl IntoIterator<Item = &'w Workload>) -> BTreeSet<String> {
-        let names = own.into_iter().filter(|workload| can_stand_in(workload)).map(|of| of.name.clone());
-        let names: BTreeSet<String> = names.collect();
+        let unknown = own.into_iter().filter(|workload| can_stand_in(workload) && !self.answers(workload));
+        let names: BTreeSet<String> = unknown.map(|workload| workload.name.clone()).collect();
         self.identity.workloads.extend(names.iter().cloned());
         names
     }
@@ -347,6 +348,17 @@ mod tests {
         let command = command.expect("a command").hiding(&Secrets::default()).identity;
         assert_eq!(command.title, "DB_PASSWORD=[hidden: contender] exec ./a");
         assert_eq!(command.name, "db-password-hidden-contender-exec-a");
+    }
+
+    #[test]
+    fn a_limit_stands_in_only_for_what_it_does_not_know() {
+        let own = Workload { name: "mine".to_owned(), ..Workload::default() };
+        let knowing = |workloads: &[&str]| {
+            let mut limit = Subject::from_command("serve", Path::new("/"), None).expect("command");
+            limit.identity.workloads = workloads.iter().map(|&name| name.to_owned()).collect();
+            limit.take_part_in([&own]).len()
+        };
+        assert_eq!([knowing(&["hello"]), knowing(&["hello", "mine"]), knowing(&[])], [1, 0, 0]);
     }
 
     #[test]

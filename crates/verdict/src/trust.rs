@@ -5,7 +5,6 @@ use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::network::Stack;
-use assay_model::program::{RELEASE, SHOWDOWN};
 use assay_model::record::{Entry, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::units::{Nanos, total};
@@ -68,20 +67,14 @@ pub(crate) fn checks(
 }
 
 fn build(record: &Record) -> Check {
-    let is_optimised = match record.assay.profile.as_str() {
-        RELEASE => true,
-        SHOWDOWN => record.experiment.cells().iter().all(is_of_showdown),
-        _ => false,
+    let is_optimised = |cell: &Cell| {
+        let stack = cell.network.map_or(Stack::Kernel, |network| network.stack());
+        record.assay.is_optimised_for(cell.protocol, stack)
     };
-    let outcome = if is_optimised { CheckOutcome::Pass } else { CheckOutcome::Void };
+    let is_all = record.experiment.cells().iter().all(is_optimised);
+    let outcome = if is_all { CheckOutcome::Pass } else { CheckOutcome::Void };
     let (version, profile) = (record.assay.version.clone(), record.assay.profile.clone());
     Check { rule: Rule::Build, outcome, evidence: Found::Build { version, profile } }
-}
-
-/// Whether all that a request of the cell passes through is optimised by the profile of `make showdown`.
-fn is_of_showdown(cell: &Cell) -> bool {
-    let is_kernels = cell.network.is_none_or(|network| network.stack() == Stack::Kernel);
-    cell.protocol.is_plain() && is_kernels
 }
 
 fn rounds(record: &Record) -> Check {

@@ -212,7 +212,8 @@ impl Runner<'_> {
     /// take part in.
     fn fit_limit(&mut self, limit: usize, answers: &[Learnt]) {
         let plan = self.plan;
-        if plan.stand_ins.is_empty() || self.record.contenders[limit].not_run.is_some() {
+        let is_gone = self.record.contenders[limit].not_run.is_some();
+        if plan.stand_ins.is_empty() || is_gone || self.stop.soon() {
             return;
         }
         let stand_ins = plan.workloads.iter().filter(|of| plan.stand_ins.contains(&of.name));

@@ -17,11 +17,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_lab::contender::learn::Occasion;
 use assay_lab::{Exit, running};
 use assay_load::{LoadError, LoadPlan, News};
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::Evidence;
 use assay_model::load::{ErrorClass, LoadReport};
+use assay_model::network::Stack;
+use assay_model::rule::Rule;
 use assay_report::{foreign, load};
 use assay_verdict::{Ending, ending_of_load};
 
 use crate::args::LoadArguments;
+use crate::command::run::program;
 use crate::failure::Failure;
 use crate::secrets::secrets;
 use crate::{output, signals};
@@ -72,6 +77,9 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     }
     report.learnt = answers.learnt;
     secrets().hide_in(&mut report);
+    if !arguments.json {
+        report.checks.extend(build(&report));
+    }
     print(&report, &arguments)?;
     seconds.finish()?;
     let ending = ending_of_load(&report, arguments.strict);
@@ -123,6 +131,15 @@ fn explained(failure: Failure) -> Failure {
         },
         None => failure,
     }
+}
+
+/// What there is to object to a generator that is not optimised for such a load. In JSON a run asks for it, which objects itself.
+fn build(report: &LoadReport) -> Option<Check> {
+    let program = program();
+    let stack = if report.stack.is_some() { Stack::User } else { Stack::Kernel };
+    let evidence = Evidence::Build { version: program.version.clone(), profile: program.profile.clone() };
+    let objection = Check { rule: Rule::Build, outcome: CheckOutcome::Void, evidence };
+    (!program.is_optimised_for(report.protocol, stack)).then_some(objection)
 }
 
 /// Prints the report; where standard output carries the stream, people find the summary on standard error.
