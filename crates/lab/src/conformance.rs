@@ -1,5 +1,5 @@
 //! Contenders asked for the rules of HTTP/1.1 and of the test types they answer, or for those of HTTP/2, each in a process of its
-//! own life that is never measured.
+//! own life that is never measured. In the same life they are asked how long their answers are, where the limit needs to know.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -23,7 +23,8 @@ use crate::destination::Consent;
 /// Without arguments this runs the experiment `showdown`.
 #[derive(Args, Clone, Default)]
 pub(crate) struct RunArguments {
-    /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…, host:port (http); `!` before one excludes
+    /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…, host:port (http); `!` before one excludes,
+    /// as `!assay` does the limit
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,
     /// Start this command and measure it; it finds its port in $PORT, unless --port says which it uses

@@ -1,4 +1,5 @@
-//! What comes before the first round: the database, what contenders need, their builds, and what they keep of the rules.
+//! What comes before the first round: the database, what contenders need, their builds, what they keep of the rules, and how long the
+//! answers of the limit are to be.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
