@@ -22,7 +22,8 @@ const RESPONSES_OF_A_PART: f64 = 20.0;
 ///
 /// Where the machine's limit had a turn in the same rotation, the rate is that over the limit's: what the machine did to both
 /// within a second cancels, and the limit neither compiles nor collects. Who takes turns beside a server that gets faster is
-/// not held against that one, so nobody seems to get slower because another gets faster.
+/// not held against that one, so nobody seems to get slower because another gets faster. A window beside which the limit's does not count
+/// has another level, and so is one of another cell.
 pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     let cells = closed(evidence.record);
     let is_its = |server_run: &&ServerRun<'_>| {
@@ -42,9 +43,10 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
             let Some(window) = server_run.window(cell).filter(|window| window.counts()) else { continue };
             let limit = limit_beside(evidence, round, server_run, cell);
             let points = if is_cold { points(&with_cold(window), limit) } else { points(window, limit) };
+            let cell = if limit.is_some() { index } else { cells.len() + index };
             found.extend(points.into_iter().map(|(age_s, log_rate)| Look {
                 life: number,
-                cell: index,
+                cell,
                 age_s,
                 log_rate,
             }));
@@ -76,11 +78,12 @@ pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64
         return Vec::new();
     };
     let windows = server_run.windows.iter().filter(|window| window.counts());
-    windows
-        .flat_map(|window| {
-            points(window, limit_beside(evidence, server_runs, server_run, &window.measured.cell))
-        })
-        .collect()
+    let beside = windows
+        .map(|window| (window, limit_beside(evidence, server_runs, server_run, &window.measured.cell)));
+    let (over_limit, alone): (Vec<_>, Vec<_>) = beside.partition(|(_, limit)| limit.is_some());
+    // Rates over the limit's and rates as they are have no level in common.
+    let alike = if over_limit.is_empty() { alone } else { over_limit };
+    alike.into_iter().flat_map(|(window, limit)| points(window, limit)).collect()
 }
 
 /// The window of the machine's limit that was measured in turns with those of a life.

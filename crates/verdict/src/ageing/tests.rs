@@ -108,6 +108,28 @@ fn steady_servers_are_told_in_no_more_than_one_run_in_twenty() {
     }
 }
 
+/// Two cells in each life, of which one comes first and then the other; beside the first the limit's window does not count.
+#[test]
+fn rates_over_the_limit_are_not_set_against_rates_as_they_are() {
+    let is_wrong = |seed: &u64| {
+        let mut record = record([steady; 3], 4, [5, 0], *seed);
+        record.experiment.measures[0].connections = vec![64, 16];
+        for (number, round) in record.rounds.iter_mut().enumerate() {
+            for run in &mut round.runs {
+                let mut later = run.cells[0].clone();
+                later.turns.iter_mut().for_each(|turn| turn.loaded_ns += Nanos::from_millis(2000));
+                run.cells.push(later);
+                run.cells[(number + 1) % 2].cell.connections = 16;
+            }
+            // The limit, in the cell that came first.
+            round.runs[2].cells[0].load.checks = vec![testing::little(CheckOutcome::Void)];
+        }
+        !told(&record).is_empty()
+    };
+    let wrong = (0..40).filter(is_wrong).count();
+    assert!(wrong <= 2, "{wrong} of 40");
+}
+
 #[test]
 fn a_limit_that_drifts_is_told_of_no_contender() {
     /// By 4 % over a life of the rounds.
