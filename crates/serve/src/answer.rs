@@ -150,15 +150,12 @@ impl Answers {
         out: &mut Vec<u8>,
     ) {
         let prepared = &self.0[answer as usize];
-        if persistence == Persistence::Assumed && !head_only && answer != Answer::Json {
-            out.extend_from_slice(prepared.bytes());
-            return;
+        if answer != Answer::Json {
+            return append_prepared(prepared, head_only, persistence, out);
         }
         append_head(prepared, persistence, out);
-        match answer {
-            _ if head_only => {}
-            Answer::Json => append_greeting(out),
-            _ => out.extend_from_slice(prepared.body()),
+        if !head_only {
+            append_greeting(out);
         }
     }
 }
@@ -171,6 +168,10 @@ pub(crate) fn append_prepared(
     persistence: Persistence,
     out: &mut Vec<u8>,
 ) {
+    if persistence == Persistence::Assumed && !head_only {
+        out.extend_from_slice(prepared.bytes());
+        return;
+    }
     append_head(prepared, persistence, out);
     if !head_only {
         out.extend_from_slice(prepared.body());

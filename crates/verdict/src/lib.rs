@@ -73,6 +73,7 @@ pub use ending::{Ending, ending, ending_of_load};
 pub use sample::offered_rate;
 pub use settling::{Settling, settling};
 use tables::Tables;
+pub use trust::built;
 pub use turns::throughput;
 pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
 

@@ -5,6 +5,7 @@ use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::network::Stack;
+use assay_model::program::Program;
 use assay_model::record::{Entry, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::units::{Nanos, total};
@@ -71,9 +72,13 @@ fn build(record: &Record) -> Check {
         let stack = cell.network.map_or(Stack::Kernel, |network| network.stack());
         record.assay.is_optimised_for(cell.protocol, stack)
     };
-    let is_all = record.experiment.cells().iter().all(is_optimised);
-    let outcome = if is_all { CheckOutcome::Pass } else { CheckOutcome::Void };
-    let (version, profile) = (record.assay.version.clone(), record.assay.profile.clone());
+    built(&record.assay, record.experiment.cells().iter().all(is_optimised))
+}
+
+/// How assay was built, by whether that is optimised for all that was measured.
+pub fn built(program: &Program, is_optimised: bool) -> Check {
+    let outcome = if is_optimised { CheckOutcome::Pass } else { CheckOutcome::Void };
+    let (version, profile) = (program.version.clone(), program.profile.clone());
     Check { rule: Rule::Build, outcome, evidence: Found::Build { version, profile } }
 }
 

@@ -18,15 +18,20 @@ impl Catalogue {
     /// # Errors
     /// A selector that matches nothing in the catalogue, or nothing being left.
     pub fn select(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
-        self.select_after(self.subjects_where(|contender| contender.kind == Kind::Limit), selectors)
+        self.select_after(self.limits(), selectors)
+    }
+
+    /// The limits of the catalogue.
+    pub fn limits(&self) -> Vec<Subject> {
+        self.subjects_where(|contender| contender.kind == Kind::Limit)
     }
 
     /// The limits that take part beside servers of the user's own, where `selectors` do nothing but exclude.
     ///
     /// # Errors
     /// A selector that matches nothing in the catalogue.
-    pub fn limits(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
-        let mut limits = self.subjects_where(|contender| contender.kind == Kind::Limit);
+    pub fn select_limits(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
+        let mut limits = self.limits();
         let warnings = self.exclude(&mut limits, selectors)?;
         Ok((limits, warnings))
     }
@@ -257,7 +262,7 @@ mod tests {
     fn beside_servers_of_ones_own_the_limit_is_alone_or_excluded() {
         let limits = |selectors: &[&str]| {
             let selectors: Vec<String> = selectors.iter().map(|&of| of.to_owned()).collect();
-            catalogue().limits(&selectors).map(|(limits, _)| limits.len())
+            catalogue().select_limits(&selectors).map(|(limits, _)| limits.len())
         };
         assert_eq!(
             [limits(&[]).ok(), limits(&["!assay"]).ok(), limits(&["!gin"]).ok()],

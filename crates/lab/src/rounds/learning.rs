@@ -130,7 +130,8 @@ fn read(file: &Path) -> Option<Workload> {
     serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }
 
-fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
+/// Writes a workload for the generator.
+pub(super) fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
     write_workload(file, workload).map_err(|error| {
         generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
     })

@@ -13,12 +13,11 @@ use assay_model::workload::Workload;
 
 use super::event::Event;
 use super::server_hosts::{ServerHost, longest_window};
-use super::{Runner, control};
+use super::{Runner, control, learning};
 use crate::conformance::{Inspected, Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
-use crate::generator::write_workload;
 use crate::hosts::host::Host;
 use crate::log;
 use crate::network::ProvisionedSetting;
@@ -226,12 +225,13 @@ impl Runner<'_> {
         }
         let subject = &self.subjects[limit];
         self.record.contenders[limit].identity = subject.identity.clone();
-        let unfit = plan.cells_of(subject).is_empty().then(no_length);
-        let written = subject.stand_ins.iter().try_for_each(|(name, workload)| {
-            write_workload(&self.work.join(subject.workload_file(name)), workload)
-        });
-        let not_written = written.err().map(|error| not_written(&error.to_string()));
-        if let Some(reason) = unfit.or(not_written) {
+        let mut stand_ins = subject.stand_ins.iter();
+        let file = |name: &str| self.work.join(subject.workload_file(name));
+        let fitted = match plan.cells_of(subject).is_empty() {
+            true => Err(no_length()),
+            false => stand_ins.try_for_each(|(name, workload)| learning::write(&file(name), workload)),
+        };
+        if let Err(reason) = fitted {
             self.drop_out(limit, reason);
         }
     }
@@ -319,10 +319,6 @@ fn no_length() -> NotRun {
         remedy: Some("mend what they answer, or leave the limit out with '!assay'".to_owned()),
         log_tail: Vec::new(),
     }
-}
-
-fn not_written(problem: &str) -> NotRun {
-    NotRun { stage: Stage::Start, reason: problem.to_owned(), remedy: None, log_tail: Vec::new() }
 }
 
 fn answers_nothing(workloads: &[String]) -> NotRun {

@@ -86,7 +86,7 @@ impl Http2Session {
         self.open(id, None, outgoing);
     }
 
-    /// Answers a request, and counts it, whose answer is written for HTTP/1.1 first: a file, a length of the pattern, the head of either.
+    /// Answers a request, and counts it, whose answer is written for HTTP/1.1 first: a file, or a head alone.
     fn answer_text(&mut self, id: u32, request: &RequestHead, text: &[u8], cx: &mut Context<'_>) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();

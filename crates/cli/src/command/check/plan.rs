@@ -191,7 +191,7 @@ fn databases(
 /// What is behind proxies. Nothing is measured, so it may have any CPUs.
 fn upstream(catalogue: &Catalogue, servers: &[Asked]) -> Option<Upstream> {
     let is_needed = servers.iter().any(|asked| asked.subject.is_proxy());
-    let subject = run::limits(catalogue).into_iter().find(|_| is_needed)?;
+    let subject = catalogue.limits().into_iter().find(|_| is_needed)?;
     Some(Upstream { subject, place: CompanionPlace { cpus: cpuset::allowed(), beside_generator: false } })
 }
 

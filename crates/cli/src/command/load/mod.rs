@@ -17,13 +17,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_lab::contender::learn::Occasion;
 use assay_lab::{Exit, running};
 use assay_load::{LoadError, LoadPlan, News};
-use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence;
+use assay_model::check::Check;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::network::Stack;
-use assay_model::rule::Rule;
 use assay_report::{foreign, load};
-use assay_verdict::{Ending, ending_of_load};
+use assay_verdict::{Ending, built, ending_of_load};
 
 use crate::args::LoadArguments;
 use crate::command::run::program;
@@ -78,7 +76,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     report.learnt = answers.learnt;
     secrets().hide_in(&mut report);
     if !arguments.json {
-        report.checks.extend(build(&report));
+        report.checks.push(build(&report));
     }
     print(&report, &arguments)?;
     seconds.finish()?;
@@ -133,13 +131,10 @@ fn explained(failure: Failure) -> Failure {
     }
 }
 
-/// What there is to object to a generator that is not optimised for such a load. In JSON a run asks for it, which objects itself.
-fn build(report: &LoadReport) -> Option<Check> {
-    let program = program();
-    let stack = if report.stack.is_some() { Stack::User } else { Stack::Kernel };
-    let evidence = Evidence::Build { version: program.version.clone(), profile: program.profile.clone() };
-    let objection = Check { rule: Rule::Build, outcome: CheckOutcome::Void, evidence };
-    (!program.is_optimised_for(report.protocol, stack)).then_some(objection)
+/// Whether the generator is optimised for such a load. In JSON a run asks for it, which looks at that itself.
+fn build(report: &LoadReport) -> Check {
+    let (program, stack) = (program(), if report.stack.is_some() { Stack::User } else { Stack::Kernel });
+    built(&program, program.is_optimised_for(report.protocol, stack))
 }
 
 /// Prints the report; where standard output carries the stream, people find the summary on standard error.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 pub(crate) use database::private;
 pub(crate) use plan::{
-    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, is_file, limits, own_command, own_workload,
-    program, tools,
+    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, is_file, own_command, own_workload, program,
+    tools,
 };
 
 use assay_lab::rounds;

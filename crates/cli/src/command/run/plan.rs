@@ -14,7 +14,6 @@ use assay_lab::database::Source;
 use assay_lab::design;
 use assay_lab::running;
 use assay_lab::{Launch, RunPlan, Subject, Upstream, database_of};
-use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
 use assay_model::network::Stack;
@@ -410,7 +409,8 @@ fn subjects(
     let selectors = with_defaults(&arguments.selectors, &experiment.contenders);
     let commands = commands(arguments, experiment, &cwd)?;
     let is_nobody_named = all_exclude(&selectors) && !commands.is_empty();
-    let selected = if is_nobody_named { catalogue.limits(&selectors) } else { catalogue.select(&selectors) };
+    let selected =
+        if is_nobody_named { catalogue.select_limits(&selectors) } else { catalogue.select(&selectors) };
     let (mut subjects, warnings) = selected?;
     warnings.iter().for_each(output::warning);
     subjects.extend(commands);
@@ -486,12 +486,6 @@ fn check_host(subject: &Subject) -> Result<(), Failure> {
     }
 }
 
-/// The reference server of a catalogue.
-pub(crate) fn limits(catalogue: &Catalogue) -> Vec<Subject> {
-    let limits = catalogue.contenders.iter().filter(|(contender, _)| contender.kind == Kind::Limit);
-    limits.map(|(contender, folder)| Subject::from_contender(contender, folder)).collect()
-}
-
 fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
     for (i, subject) in subjects.iter().enumerate() {
         if subjects[..i].iter().any(|earlier| earlier.identity.name == subject.identity.name) {
@@ -525,7 +519,7 @@ fn places(
         (None, None) => None,
     };
     let own = needed.filter(|_| given.is_none());
-    let behind = limits(catalogue).into_iter().find(|_| subjects.iter().any(Subject::is_proxy));
+    let behind = catalogue.limits().into_iter().find(|_| subjects.iter().any(Subject::is_proxy));
     let names = [own.map(|_| "the database"), behind.as_ref().map(|_| "the upstream")];
     let names: Vec<&str> = names.into_iter().flatten().collect();
     let (isolation, places) = isolation.with_companions(&names, &cpuset::allowed(), &Topology::read());
