@@ -17,4 +17,4 @@ export const LAUNCH_ARGS = [
  * @param {import("playwright-core").Page} page
  */
 export const settled = (page) =>
-  page.waitForFunction(() => (document.querySelector("#repeat") ?? !document.querySelector("script")) && !document.querySelector(".waiting, .undrawn, [aria-busy=true]"));
+  page.waitForFunction(() => (document.querySelector("#repeat") ?? !document.querySelector("script")) && !document.querySelector(".waiting, .undrawn"));

@@ -62,7 +62,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     return run.findings[run.head.spots.findIndex((spot) => spot.workload === workload && spot.connections === connections)] as Findings;
   }
 
-  /** Waits, because a place is unpacked when it is chosen. */
+  /** Waits, because a place is drawn a moment after it is chosen. */
   async function standingsMatch(tab: Tab, workload: string, connections: number): Promise<void> {
     await tab.locator("#standings .question", { hasText: `${workload} at ${connections} connections` }).waitFor();
     const { standings } = cellOf(workload, connections);
@@ -80,6 +80,19 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
   const headlineIs = async (tab: Tab, sentence: string | undefined): Promise<void> => expect((await tab.locator("h1").innerText()).replaceAll("\u00a0", " ")).toBe(sentence);
   const hashOf = (tab: Tab): string => new URL(tab.url()).hash;
   const namesIn = (tab: Tab, place: string): Promise<string[]> => tab.locator(`${place} tbody th .open`).allInnerTexts();
+
+  test("is drawn as soon as it is loaded, for whoever takes a picture of it then", async () => {
+    const tab = await browser.newPage({ viewport: { width: 1280, height: 2400 } });
+    await tab.addInitScript(() =>
+      addEventListener("load", () => {
+        const undrawn = [...document.querySelectorAll(".waiting, .undrawn")].filter((place) => place.getBoundingClientRect().top < innerHeight);
+        Object.assign(globalThis, { atLoad: { verdicts: document.querySelectorAll("#verdict h1").length, undrawn: undrawn.map(({ id, className }) => id || className) } });
+      }),
+    );
+    await tab.goto(pathToFileURL(join(folder, "report.html")).href);
+    expect(await tab.evaluate(() => (globalThis as unknown as { atLoad: unknown }).atLoad)).toEqual({ verdicts: 1, undrawn: [] });
+    await tab.close();
+  });
 
   test("says what was found, in title and heading, and has every section", () =>
     visit({}, async (tab) => {

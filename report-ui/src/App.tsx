@@ -15,9 +15,8 @@ import { changed, fragmentOf, parseView, type View } from "./state";
 export function App({ source, live }: { source: Source; live: Live | null }): JSX.Element {
   const [view, choose] = useView(source);
   const report = useMemo(() => reportOf(source, view, choose), [source, view, choose]);
-  const cell = useCell(report);
+  const cell = useMemo(() => lookedAt(report), [report]);
   const sections = sectionsOf(report, cell);
-  const isUnpacking = spotOf(report) >= 0 && !source.known(view.run, spotOf(report));
   return (
     <>
       <Header report={report} live={live} />
@@ -26,7 +25,7 @@ export function App({ source, live }: { source: Source; live: Live | null }): JS
           <Choices report={report} />
           <Contents sections={sections} />
         </aside>
-        <main aria-busy={isUnpacking}>
+        <main>
           {sections.map(({ id, title, wide, draw }) => (
             <Lazy key={`${view.run} ${id}`} id={id} title={title} wide={wide === true}>
               {draw}
@@ -62,22 +61,10 @@ function useView(source: Source): [View, Report["choose"]] {
   return [view, choose];
 }
 
-/** The place looked at, as soon as it is unpacked; until then the one before, or the same as it was. */
-function useCell(report: Report): Cell | undefined {
-  const { source, view } = report;
+/** The place looked at; nothing where a run measured none. */
+function lookedAt(report: Report): Cell | undefined {
+  const { source, head, view } = report;
   const index = spotOf(report);
-  const here = { source, run: view.run, index };
-  const [last, setLast] = useState(here);
-  useEffect(() => {
-    let isWanted = true;
-    void source.findings(view.run, index).then(() => isWanted && setLast({ source, run: view.run, index }));
-    return () => void (isWanted = false);
-  }, [source, view.run, index]);
-  const isReady = source.known(view.run, index) !== undefined;
-  return useMemo(() => {
-    const shown = isReady ? here : last;
-    const spot = shown.source.heads[shown.run]?.spots[shown.index];
-    const findings = shown.source.known(shown.run, shown.index);
-    return spot && findings && shown.run === view.run ? cellOf(report, spot, findings) : undefined;
-  }, [report, isReady, last]);
+  const spot = head.spots[index];
+  return spot && cellOf(report, spot, source.findings(view.run, index));
 }

@@ -17,7 +17,7 @@ interface Update {
 }
 
 interface Follower {
-  /** Takes what is new; one after the other. */
+  /** Takes what is new. */
   show: (source: Source) => void;
   say: (live: Live) => void;
 }
@@ -31,18 +31,15 @@ export function newsOf(page: Document, protocol: string): string | undefined {
 /** Follows the run until it is over. The document is kept such that saving it keeps what is shown. */
 export function follow(page: Document, news: EventSource, { show, say }: Follower): void {
   let words = "";
-  let queue = Promise.resolve();
   const take = (event: MessageEvent<string>): void => {
     const { title, data, saved } = JSON.parse(event.data) as Update;
-    queue = queue.then(async () => {
-      const source = await open(data);
-      page.title = title;
-      keep(page, data);
-      show(source);
-      if (saved === undefined) return;
-      release(page);
-      say({ state: "over", saved });
-    });
+    const source = open(data);
+    page.title = title;
+    keep(page, data);
+    show(source);
+    if (saved === undefined) return;
+    release(page);
+    say({ state: "over", saved });
   };
   news.addEventListener("open", () => say({ state: "following", words }));
   news.addEventListener("words", (event: MessageEvent<string>) => say({ state: "following", words: (words = event.data) }));

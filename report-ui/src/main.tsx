@@ -12,7 +12,7 @@ chooseScheme(chosenScheme());
 const place = document.getElementById("app");
 if (place) {
   try {
-    await begin(place);
+    begin(place);
   } catch (error) {
     const notice = document.createElement("p");
     notice.className = "notice";
@@ -22,8 +22,8 @@ if (place) {
 }
 
 /** Draws the report, and again whenever the run that it follows has news. */
-async function begin(place: Element): Promise<void> {
-  let source = await open(document.getElementById("assay-data")?.textContent ?? "");
+function begin(place: Element): void {
+  let source = open(document.getElementById("assay-data")?.textContent ?? "");
   const news = newsOf(document, location.protocol);
   let live: Live | null = news === undefined ? null : { state: "following", words: "" };
   const draw = (): void => render(<App source={source} live={live} />, place);

@@ -1,5 +1,5 @@
 /** What several tests draw with and draw. */
-import type { Source } from "../src/data";
+import { NOTHING, type Source } from "../src/data";
 import { cellOf, reportOf, type Cell, type Report } from "../src/select";
 import { parseView } from "../src/state";
 import type { Theme } from "../src/theme";
@@ -33,13 +33,12 @@ export function standing(contender: string, more: Partial<Standing> = {}): Stand
 export function reportOn(names: readonly string[], more: Partial<Record<keyof Head, unknown>> = {}, fragment = ""): Report {
   const contenders = names.map((name) => ({ name, title: name, language: "c", kind: name === "limit" ? "limit" : "server", versions: {}, command: [], tuning: [], workloads: [] }));
   const head = { contenders, leaders: [], failures: [], warnings: [], spots: [spot], by_generator: [], sample_quantiles: [], why: [], round_offsets_ns: [], run: { elapsed_ns: 1 }, ...more } as unknown as Head;
-  const source = { heads: [head], findings: () => new Promise(() => undefined), known: () => undefined } as unknown as Source;
+  const source = { heads: [head], findings: () => NOTHING } as unknown as Source;
   return reportOf(source, parseView(fragment, [head]), () => undefined);
 }
 
 export function cellIn(report: Report, findings: Partial<Findings>): Cell {
-  const nothing = { sentences: [], standings: [], notes: [], latency: [], redlines: [], answered: [], samples: [], curves: [], flames: [], pairs: { faster: [], slower: [], estimate: [], low: [], high: [], call: [] } };
-  return cellOf(report, spot, { ...nothing, ...findings });
+  return cellOf(report, spot, { ...NOTHING, ...findings });
 }
 
 /** Charts watch how wide their place is, which a document without a window cannot tell. */

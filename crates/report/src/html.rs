@@ -36,7 +36,7 @@ const LIVE: &str = r#"<script id="assay-live" type="application/json">"events"</
 const DIGITS: i32 = 6;
 
 /// The data as they travel: each part is base64 of zlib-compressed JSON, so that no character of a log or a name can end
-/// the script element or be run, and so that the browser (`DecompressionStream("deflate")`) unpacks only what is looked at.
+/// the script element or be run, and so that the page unpacks only what is looked at.
 #[derive(Serialize)]
 struct Packed<'a> {
     schema: &'a str,

@@ -9,7 +9,7 @@ import { ruleInWords } from "../sections/Trust";
 import { LIMITED_BY } from "../sections/standing-columns";
 import { loadNamed, placeInWords, settingOf, togglePin, widthOf } from "../state";
 import type { Entry, NotRun, Spot, Standing } from "../types";
-import { useCells } from "../useFindings";
+import { useCells } from "../useCells";
 import { Facts } from "./Facts";
 import { readableTime } from "./Header";
 import { Prose } from "./Prose";
@@ -125,7 +125,6 @@ interface Row extends Standing {
 
 function Measured({ report, name }: { report: Report; name: string }): JSX.Element | null {
   const cells = useCells(report, () => true);
-  if (!cells) return <p class="aside">…</p>;
   const rows = cells.flatMap(({ spot, all }) => all.filter((s) => s.contender === name).map((s): Row => ({ ...s, place: placeOf(report, spot) })));
   const checks = rows.flatMap(({ place, checks }) => checks.map((check) => ({ ...check, place })));
   return (

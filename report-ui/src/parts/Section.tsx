@@ -1,6 +1,6 @@
 /** A part of the report: a heading, the one question it answers, and the answer. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { whenNeeded } from "../schedule";
 
 interface Props {
@@ -33,7 +33,7 @@ interface LazyProps {
 export function Lazy({ id, title, wide, children }: LazyProps): JSX.Element | null {
   const place = useRef<HTMLElement>(null);
   const [isNeeded, setNeeded] = useState(false);
-  useEffect(() => (place.current ? whenNeeded(place.current, () => setNeeded(true)) : undefined), []);
+  useLayoutEffect(() => (place.current ? whenNeeded(place.current, () => setNeeded(true)) : undefined), []);
   if (isNeeded) return children();
   return (
     <section ref={place} id={id} class={wide ? "waiting wide" : "waiting"} tabIndex={-1}>

@@ -12,7 +12,7 @@ import { onSetting, type Report } from "../select";
 import { isIn, widthOf } from "../state";
 import type { Theme } from "../theme";
 import type { Spot } from "../types";
-import { useCells } from "../useFindings";
+import { useCells } from "../useCells";
 import { columnsBy, linesBy } from "./by-number";
 
 export interface FamilyView {
@@ -73,13 +73,12 @@ function singular(word: string): string {
 
 function FamilyChart({ report, family, width }: { report: Report; family: FamilyView; width: string }): JSX.Element | null {
   const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width && isIn(spot, report.view.setting));
-  const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => family.values.get(spot.workload) ?? 1), [report, family.name, cells]);
+  const lines = useMemo(() => linesBy(report, cells, (spot) => family.values.get(spot.workload) ?? 1), [report, family.name, cells]);
   const levels = useMemo(() => [...family.values.values()].sort((a, b) => a - b), [family.name]);
   const draw = useMemo(() => {
     const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
     return (theme: Theme, wide: number) => scalingChart({ lines: lines.filter((line) => line !== limit), limit, levels, label: family.parameter }, theme, wide);
   }, [lines, levels]);
-  if (!cells) return <div class="undrawn" />;
   if (lines.length === 0) return <p class="key">No figure counts here.</p>;
   const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onSetting(report.head, report.view.setting)}`;
   return (

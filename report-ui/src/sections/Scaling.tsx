@@ -9,15 +9,15 @@ import { Table } from "../parts/Table";
 import { onSetting, type Cell, type Report } from "../select";
 import { settingOf } from "../state";
 import type { Theme } from "../theme";
-import { useCells } from "../useFindings";
+import { useCells } from "../useCells";
 import { columnsBy, linesBy } from "./by-number";
 
 export function ScalingSection({ report, cell: { spot: here } }: { report: Report; cell: Cell }): JSX.Element {
   // Levels of another depth or in another setting are no scaling.
   const cells = useCells(report, (spot) => spot.workload === here.workload && spot.pipeline === here.pipeline && settingOf(spot) === settingOf(here));
   const where = `${here.workload}${onSetting(report.head, settingOf(here))}`;
-  const levels = useMemo(() => (cells ?? []).map(({ spot }) => spot.connections).sort((a, b) => a - b), [cells]);
-  const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => spot.connections), [report, cells]);
+  const levels = useMemo(() => cells.map(({ spot }) => spot.connections).sort((a, b) => a - b), [cells]);
+  const lines = useMemo(() => linesBy(report, cells, (spot) => spot.connections), [report, cells]);
   const draw = useMemo(() => {
     const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
     const others = lines.filter((line) => line !== limit);
@@ -26,14 +26,11 @@ export function ScalingSection({ report, cell: { spot: here } }: { report: Repor
   return (
     <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${where}${report.limit ? "; the limit is dashed" : ""}.`}>
       <Drawn report={report} names={lines.map(({ name }) => name)} />
-      {!cells && <div class="undrawn" />}
-      {cells && (
-        <Chart
-          label={`Throughput against connections for each contender, ${where}.`}
-          draw={draw}
-          twin={<Table caption={`Throughput by connections, ${where}`} columns={columnsBy(report, levels)} rows={lines} />}
-        />
-      )}
+      <Chart
+        label={`Throughput against connections for each contender, ${where}.`}
+        draw={draw}
+        twin={<Table caption={`Throughput by connections, ${where}`} columns={columnsBy(report, levels)} rows={lines} />}
+      />
     </Section>
   );
 }
