@@ -168,7 +168,6 @@ impl<'a> ThreadPlace<'a> {
         let hours = self.connect(worker)?;
         let series_start = if self.plan.series_from_start { hours.start } else { hours.window };
         worker.begin(hours, self.quota(), series_start, self.plan.seconds);
-        // A closed loop has nothing that would wake it when it may begin.
         drive(worker, hours.start)?;
         let began = worker.now();
         drive(worker, hours.window)?;

@@ -99,6 +99,8 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
     /// Starts the load; the series of right answers begins at `series_start`, and `seconds` are told if they are asked for.
     pub(crate) fn begin(&mut self, hours: Hours, quota: u64, series_start: Nanos, seconds: bool) {
         self.begun = true;
+        // Nothing else wakes a closed loop when it may begin; and where that is past, as the thread had to wait for its CPU, at once.
+        self.next_publish = hours.start;
         self.session.begin(hours, quota, series_start);
         self.metronome = seconds.then(|| Metronome::new(hours));
         self.session.recorder.second = seconds.then(|| Box::new(Seen::new(A::OPEN)));

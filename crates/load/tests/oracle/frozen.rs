@@ -1,6 +1,7 @@
 //! T7, T8: a process that gets no CPU for a while. Whose it is, is told apart to the nanosecond.
 
 use assay_model::check::CheckOutcome;
+use assay_model::load::Arrival;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_sim::{BEGINNING, Freeze, Weather};
@@ -46,5 +47,20 @@ fn t8_a_frozen_generator_takes_the_blame_itself() {
         let lag = Histogram::from_hdr_base64(run.report.latency.client_lag_hdr.as_ref().unwrap()).unwrap();
         quantiles(&lag, &[(0.99, 90.0), (1.0, 100.0)]);
         assert_ne!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
+    }
+}
+
+/// No arrival wakes a closed loop, so one that gets no CPU when it is to begin has to do so as soon as it wakes.
+#[test]
+fn a_closed_loop_that_wakes_too_late_begins_at_once() {
+    for spoken in Spoken::ALL {
+        let run = |freeze| {
+            let plan = spoken.plan(10, Arrival::Closed, 1_000);
+            let trial = Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(9, program("1ms"), plan) };
+            Trial { frozen: [None, freeze], ..trial }.run()
+        };
+        let freeze =
+            Freeze { from: run(None).first_arrival - MS, length: Nanos(10 * MS.0), every: Nanos::MAX };
+        assert_eq!(run(Some(freeze)).first_arrival, freeze.from + freeze.length, "{spoken:?}");
     }
 }
