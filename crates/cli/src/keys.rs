@@ -6,8 +6,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
+use assay_host::process::group_of;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 /// How the terminal was before.
@@ -108,7 +108,7 @@ fn read() -> Input {
 
 /// Whether the terminal is ours to read: who is in the background would be stopped for it (termios(3), SIGTTIN).
 fn is_foreground() -> bool {
-    tcgetpgrp(io::stdin()).map_or(true, |group| group == getpgrp())
+    tcgetpgrp(io::stdin()).map_or(true, |group| group_of(None) == Some(group))
 }
 
 /// Sets the terminal as it was. Not from the background, where the shell has done so.

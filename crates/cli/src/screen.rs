@@ -9,9 +9,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::adapter::strip_str;
+use assay_host::process::group_of;
 use assay_report::terminal::Style;
 use assay_report::text;
-use rustix::process::getpgrp;
 use rustix::termios::{tcgetpgrp, tcgetwinsize};
 
 /// What is shown now.
@@ -88,7 +88,7 @@ fn shown() -> MutexGuard<'static, Vec<String>> {
 
 /// Whether we are in the foreground of the terminal, or it is not the one that controls us.
 fn is_ours() -> bool {
-    tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
+    tcgetpgrp(io::stderr()).map_or(true, |group| group_of(None) == Some(group))
 }
 
 /// Moves so many rows up.

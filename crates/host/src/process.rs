@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use procfs::FromRead;
 use procfs::process::Stat;
+use rustix::process::Pid;
 
 /// A process, zombies included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,13 @@ pub fn group_members(group: u32) -> Vec<Process> {
 /// The process with this id, `None` when there is none.
 pub fn find(pid: u32) -> Option<Process> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok().map(Process::from)
+}
+
+/// The process group of a process, of this one without `pid` (getpgid(2)). `None` where it is unknown here: that of whoever came into this
+/// pid namespace from outside is told as 0, which is no process, and which rustix would take for one.
+pub fn group_of(pid: Option<Pid>) -> Option<Pid> {
+    let pid = pid.map(|pid| nix::unistd::Pid::from_raw(pid.as_raw_nonzero().get()));
+    Pid::from_raw(nix::unistd::getpgid(pid).ok()?.as_raw())
 }
 
 /// The processes above `pid`, the nearest first, as far as they can be seen.

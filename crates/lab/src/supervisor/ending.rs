@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_host::group::Group;
-use assay_host::process::{Process, descendants, find};
+use assay_host::process::{Process, descendants, find, group_of};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -51,8 +51,8 @@ pub(super) fn lead_a_session_and_adopt_orphans() -> io::Result<()> {
 pub(super) fn lead_a_session() {
     // We are started in a process group of our own, or Ctrl-C would end us before we have handlers; and as no leader of a group
     // may begin a session (setsid(2)), we are in our parent's once more for a moment.
-    let theirs = rustix::process::getpgid(rustix::process::getppid());
-    let _ = theirs.and_then(|group| rustix::process::setpgid(None, Some(group)));
+    let theirs = rustix::process::getppid().and_then(|parent| group_of(Some(parent)));
+    let _ = theirs.map(|group| rustix::process::setpgid(None, Some(group)));
     // Fails where that did: for whoever is started otherwise, say by hand, and is its group's leader.
     let _ = rustix::process::setsid();
 }

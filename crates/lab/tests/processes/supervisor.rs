@@ -118,6 +118,31 @@ fn whoever_is_killed_leaves_nobody() {
 }
 
 #[test]
+fn a_command_runs_where_its_owners_group_is_in_another_pid_namespace() {
+    let folder = folder();
+    let inside = || {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child"]);
+        command
+    };
+    if !inside().arg("true").status().is_ok_and(|done| done.success()) {
+        return assay_skip::skip("userns", "needs user and pid namespaces (unshare -rpf)");
+    }
+    let mut owner = inside()
+        .args(["sh", "-c", "\"$@\"; :", "owner"])
+        .arg(testkit())
+        .arg("supervise")
+        .args(options(&folder, "echo here; sleep 1000").to_arguments())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("owner");
+    eventually("the command runs", || log(&folder).contains(&"here".to_owned()));
+    drop(owner.stdin.take());
+    owner.wait().expect("ended");
+}
+
+#[test]
 fn the_supervisor_ignores_interrupts_and_obeys_termination() {
     let folder = folder();
     let supervised = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
