@@ -4,6 +4,7 @@
 use assay_model::host::HostFacts;
 
 use crate::accounting::interrupts_are_apart_in;
+use crate::arm;
 use crate::cgroup;
 use crate::cpuset::{self, CpuSet};
 use crate::limits::{ephemeral_ports_in, nofile};
@@ -58,10 +59,11 @@ fn pretty_name(os_release: &str) -> Option<String> {
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// The model name: x86 writes it into cpuinfo, Arm boards into the device tree.
+/// The model name: x86 writes it into cpuinfo, Arm boards into the device tree; Arm servers have the core's numbers only.
 fn cpu_model(tree: &Tree, cpuinfo: &str) -> Option<String> {
     let named = field(cpuinfo, "model name").filter(|name| !name.is_empty()).map(str::to_owned);
-    named.or_else(|| Some(tree.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned()))
+    let board = || Some(tree.read("proc/device-tree/model")?.trim_end_matches('\0').to_owned());
+    named.or_else(board).or_else(|| arm::core(cpuinfo))
 }
 
 /// Whether the clock may rise above its nominal rate (kernel: Documentation/admin-guide/pm/intel_pstate.rst,
@@ -77,11 +79,12 @@ fn hypervisor(tree: &Tree, cpuinfo: &str) -> Option<String> {
     let flagged =
         field(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
     let xen = tree.read("sys/hypervisor/type");
-    if !flagged && xen.is_none() {
-        return None;
-    }
+    let is_told = flagged || xen.is_some();
     let dmi = ["sys_vendor", "product_name"].map(|name| tree.read(format!("sys/class/dmi/id/{name}")));
     let names: Vec<String> = xen.into_iter().chain(dmi.into_iter().flatten()).collect();
+    if !is_told && !arm::is_guest(cpuinfo, &names) {
+        return None;
+    }
     Some(if names.is_empty() { "unnamed".into() } else { names.join(" ") })
 }
 

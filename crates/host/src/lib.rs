@@ -17,6 +17,7 @@
 
 pub mod accounting;
 pub mod addresses;
+mod arm;
 pub mod census;
 pub mod cgroup;
 pub mod counters;

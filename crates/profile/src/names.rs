@@ -22,7 +22,7 @@ const NAMES: &[(i64, &str)] = names![
     SYS_io_submit io_submit, SYS_io_uring_enter io_uring_enter, SYS_io_uring_register io_uring_register,
     SYS_io_uring_setup io_uring_setup, SYS_ioctl ioctl, SYS_kill kill, SYS_listen listen, SYS_lseek lseek, SYS_madvise madvise,
     SYS_membarrier membarrier, SYS_mmap mmap, SYS_mprotect mprotect, SYS_mremap mremap, SYS_munmap munmap,
-    SYS_nanosleep nanosleep, SYS_openat openat, SYS_pipe2 pipe2, SYS_ppoll ppoll, SYS_prctl prctl, SYS_pread64 pread64,
+    SYS_nanosleep nanosleep, SYS_newfstatat newfstatat, SYS_openat openat, SYS_pipe2 pipe2, SYS_ppoll ppoll, SYS_prctl prctl, SYS_pread64 pread64,
     SYS_preadv preadv, SYS_preadv2 preadv2, SYS_pselect6 pselect6, SYS_pwrite64 pwrite64, SYS_pwritev pwritev,
     SYS_pwritev2 pwritev2, SYS_read read, SYS_readv readv, SYS_recvfrom recvfrom, SYS_recvmmsg recvmmsg, SYS_recvmsg recvmsg,
     SYS_restart_syscall restart_syscall, SYS_rt_sigaction rt_sigaction, SYS_rt_sigprocmask rt_sigprocmask,
@@ -35,7 +35,7 @@ const NAMES: &[(i64, &str)] = names![
 
 #[cfg(target_arch = "x86_64")]
 const NAMES_OF_X86_64: &[(i64, &str)] = names![
-    SYS_access access, SYS_epoll_wait epoll_wait, SYS_fork fork, SYS_lstat lstat, SYS_newfstatat newfstatat, SYS_open open,
+    SYS_access access, SYS_epoll_wait epoll_wait, SYS_fork fork, SYS_lstat lstat, SYS_open open,
     SYS_pause pause, SYS_poll poll, SYS_readlink readlink, SYS_select select, SYS_stat stat, SYS_time time, SYS_unlink unlink,
     SYS_vfork vfork,
 ];

@@ -107,25 +107,34 @@ impl Mapping {
 /// and all of a short one. While they come, the frame before it can be worked on.
 #[inline]
 pub(crate) fn expect_to_read(place: NonNull<u8>) {
-    #[cfg(target_arch = "x86_64")]
-    expect::<_MM_HINT_T0>(place);
+    expect::<false>(place);
 }
 
 /// Prepares for a write to a place that was read by another processor.
 #[inline]
 pub(crate) fn expect_to_write(place: NonNull<u8>) {
-    #[cfg(target_arch = "x86_64")]
-    expect::<_MM_HINT_ET0>(place);
+    expect::<true>(place);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn expect<const HINT: i32>(place: NonNull<u8>) {
+fn expect<const TO_WRITE: bool>(place: NonNull<u8>) {
     for line in 0..FRAME_HEAD_LINES {
-        // SAFETY: a hint, which touches nothing, whatever lies there.
-        unsafe { _mm_prefetch::<HINT>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
+        let line = place.as_ptr().wrapping_add(line * LINE_BYTES).cast();
+        if TO_WRITE {
+            // SAFETY: a hint, which touches nothing, whatever lies there.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(line) };
+        } else {
+            // SAFETY: likewise.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
+        }
     }
 }
+
+/// Other processors are not asked: the standard library has no stable hint for them.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn expect<const TO_WRITE: bool>(_place: NonNull<u8>) {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {

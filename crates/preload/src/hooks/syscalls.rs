@@ -137,7 +137,6 @@ unsafe fn on_ours(number: c_long, [a, b, c, d, e, f]: Arguments) -> Option<c_lon
             libc::SYS_sendfile => io::sendfile(fd, b as c_int, c as *mut _, d) as c_long,
             libc::SYS_splice => io::splice(fd, b as *mut _, c as c_int, d as *mut _, e, f as u32) as c_long,
             libc::SYS_ioctl => c_long::from(descriptors::ioctl(fd, b as u64, c as *mut _)),
-            #[cfg(target_arch = "x86_64")]
             libc::SYS_accept => c_long::from(sockets::accept(fd, b as *mut _, c as *mut _)),
             libc::SYS_accept4 => c_long::from(sockets::accept4(fd, b as *mut _, c as *mut _, d as c_int)),
             libc::SYS_shutdown => c_long::from(sockets::shutdown(fd, b as c_int)),
