@@ -45,6 +45,9 @@ pub struct Sampled {
     /// Median time of its right answers, from the request that was sent to the last byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_ns: Option<Nanos>,
+    /// Connections that the generator had to make anew, in the slice and while it settled before it; absent in records before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remade: Option<u64>,
     /// What the server's processes used in it; its length, waiting for a CPU, switches and page faults are in it.
     pub usage: Usage,
     /// What made the samples.

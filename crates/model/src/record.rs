@@ -390,6 +390,13 @@ impl Record {
         self.link.map_or_else(|| LINK_NOT_KNOWN.to_owned(), |link| link.to_string())
     }
 
+    /// The networks that could be had, where the experiment names any; else how client and server were joined.
+    pub fn networks_text(&self) -> String {
+        let had = self.networks.iter().filter(|facts| facts.not_run.is_none());
+        let names: Vec<String> = had.map(|facts| facts.network.to_string()).collect();
+        if names.is_empty() { self.link_text() } else { names.join(", ") }
+    }
+
     /// The settings whose networks could be had.
     pub fn settings_had(&self) -> Vec<Setting> {
         let lost = |network: Network| {

@@ -1,6 +1,6 @@
 //! Who yielded nothing, and why: networks that could not be had, contenders that never ran, runs that ended early.
 
-use assay_model::record::{Entry, NetworkFacts, NotRun, Record, Run, Stage};
+use assay_model::record::{Entry, NetworkFacts, NotRun, Record, Run};
 use assay_model::setting::Setting;
 
 use crate::notes::stage_in_words;
@@ -29,11 +29,7 @@ impl Absent<'_> {
 
     /// At which step it failed, in words.
     pub(crate) fn stage(&self) -> &'static str {
-        match (self.why.stage, self.setting) {
-            // What a contender needs in general is there, or it would be absent everywhere.
-            (Stage::Needs, Some(_)) => "not run",
-            (stage, _) => stage_in_words(stage),
-        }
+        stage_in_words(self.why.stage)
     }
 }
 

@@ -418,7 +418,8 @@ pub(crate) fn quantile_interval(standing: &LatencyStanding, quantile: f64) -> St
 /// What a step in a contender's life is called after the fact.
 pub(crate) fn stage_in_words(stage: Stage) -> &'static str {
     match stage {
-        Stage::Needs => "not installed",
+        // Its reason tells what is missing: a toolchain, or a workload that it answers.
+        Stage::Needs => "not run",
         Stage::Build => "did not build",
         Stage::Start => "did not start",
         Stage::Answer => "answered wrongly",

@@ -91,12 +91,14 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
 }
 
 /// Where the time of each server goes, and where one spends more of it than another: nothing but the explanation, lines ending in
-/// `\n`. `None` where nobody was profiled.
+/// `\n`, and what makes it void. `None` where nobody was profiled.
 pub fn explanation(record: &Record, verdict: &Verdict, style: &Style) -> Option<String> {
     let mut page = Page::new(style);
+    prose::warning(&mut page, verdict);
     why::explained(&mut page, record, &verdict.why);
     prose::state(&mut page, record);
     prose::not_run(&mut page, record);
+    prose::void(&mut page, verdict);
     (!verdict.why.is_empty()).then(|| page.finish())
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn grounds(spending: &Spending) -> String {
             format::count(spending.samples),
             count_of(spending.restarts as usize, "restart")
         ),
-        match is_far(spending.sampled_share - 1.0) {
+        match is_off(spending.sampled_share) {
             true => format!("they stand for {sampled} of {of_what}, which is too far from all of it"),
             false => format!("they stand for {sampled} of {of_what}"),
         },
@@ -206,6 +206,11 @@ fn is_far(share: f64) -> bool {
     share.abs() > FAITHFUL
 }
 
+/// Whether samples stand for too little or too much, in whole per cents as they are told: whoever reads `95 %` finds nothing amiss.
+fn is_off(sampled_share: f64) -> bool {
+    ((sampled_share - 1.0) * 100.0).round().abs() > FAITHFUL * 100.0
+}
+
 /// Code of which many functions have no name, and how they get one.
 fn unnamed(Unnamed { module, samples, unnamed }: &Unnamed) -> String {
     let (unnamed, samples) = (format::count(*unnamed), format::count(*samples));
@@ -228,7 +233,7 @@ fn watched(change: &Interval) -> String {
     let told = format::change(&Interval { estimate, low, high, ..*change });
     let change_told = format!("profiling changed the CPU time of an answer by {}", told.estimate);
     if change.confidence <= 0.0 {
-        return format!("{change_told}; one restart does not tell whether that is chance");
+        return format!("{change_told} in the only restart whose windows count, which may be chance");
     }
     let is_shown = change.excludes_zero();
     let verdict = match (is_too_much(change), is_shown) {
@@ -247,7 +252,7 @@ fn is_too_much(change: &Interval) -> bool {
 
 /// Whether samples stand for the CPU time, and taking them changed little.
 pub(crate) fn is_faithful(spending: &Spending) -> bool {
-    !is_far(spending.sampled_share - 1.0) && !spending.watching.as_ref().is_some_and(is_too_much)
+    !is_off(spending.sampled_share) && !spending.watching.as_ref().is_some_and(is_too_much)
 }
 
 /// What the figures of every cell of a verdict rest on: the rules by which functions belong to parts, and the counters of energy.

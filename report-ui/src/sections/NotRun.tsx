@@ -6,7 +6,7 @@ import { settingOf } from "../state";
 import type { Head, NotRun } from "../types";
 
 export const STAGES: Record<NotRun["stage"], string> = {
-  needs: "not installed",
+  needs: "not run",
   build: "did not build",
   start: "did not start",
   answer: "answered wrongly",

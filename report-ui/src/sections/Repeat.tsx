@@ -32,7 +32,7 @@ function runRows({ id, started_at, seed, assay, experiment: plan, workloads, iso
     ["experiment", `${plan.name}${plan.about && `: ${plan.about}`}`],
     ["plan", `up to ${plan.rounds} rounds; ${plan.warmup_s} s warm-up, ${plan.window_s} s windows, ${plan.settle_s} s before each${plan.budget_s ? `; at most ${plan.budget_s} s` : ""}`],
     ["workloads", workloads.map((workload) => `${workload.name}: ${workload.about}`).join(" ")],
-    ["link", link],
+    ["link", networks.length > 0 ? null : link],
     ["networks", networks.map(({ network }) => network).join(", ")],
     ["engine", engines.join(", ")],
     ["isolation", isolation.statement || `server on CPU ${isolation.server_cpus}, generator on CPU ${isolation.generator_cpus}`],

@@ -1,6 +1,6 @@
 //! The limit beside servers of one's own: it answers as many bytes as they do, or says why not.
 
-use assay_model::record::{Record, Run};
+use assay_model::record::{Record, Run, Stage};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
@@ -87,6 +87,13 @@ fn where_nobody_answers_rightly_it_is_not_run_and_says_why() {
     assert!(record.rounds.iter().all(|round| round.runs.iter().all(|run| run.contender != "assay")));
     let told = not_run(&record, "assay");
     assert!(told.reason.contains("of none of them a right answer is known"), "{told:?}");
+}
+
+#[test]
+fn a_command_that_does_not_start_is_what_failed_and_not_the_limit() {
+    let lab = lab();
+    run(&lab, &["--cmd", "false"]).code(10);
+    assert_eq!(not_run(&lab.record(), "assay").stage, Stage::Needs);
 }
 
 /// No token of the user's is for the reference server, and sides of a comparison are set against each other.

@@ -313,7 +313,7 @@ fn of_other_versions(hosts: [&str; 2], versions: [&BTreeMap<String, String>; 2])
 /// Why the limit cannot stand in.
 fn no_length() -> NotRun {
     NotRun {
-        stage: Stage::Answer,
+        stage: Stage::Needs,
         reason: "it would send as many bytes as the others do, and of none of them a right answer is known"
             .to_owned(),
         remedy: Some("mend what they answer, or leave the limit out with '!assay'".to_owned()),

@@ -82,9 +82,11 @@ impl OngoingRun<'_> {
         // Ended also when the load failed, so that nothing goes on behind the run's back; and before connections are closed.
         let (sampled, refused) = sampling.finish(loaded.as_ref().map_or(0, |turn| turn.answered));
         let loaded_ns = length_of(&loaded?);
-        let times = Times::of(&self.end_slice(generator)?.latency).ok();
+        let load = self.end_slice(generator)?;
+        let times = Times::of(&load.latency).ok();
         let median_ns = times.and_then(|times| times.service.quantile(0.5)).map(Nanos);
-        Ok((Sampled { loaded_ns, median_ns, ..sampled }, refused))
+        let remade = Some(load.books.connections_opened.saturating_sub(u64::from(cell.connections)));
+        Ok((Sampled { loaded_ns, median_ns, remade, ..sampled }, refused))
     }
 
     fn traced(

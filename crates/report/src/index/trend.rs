@@ -47,7 +47,7 @@ impl Machine {
         let cpu = host.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
         let name = match &record.imported {
             Some(imported) => format!("not measured here ({})", imported.source),
-            None => format!("{cpu}, {} CPUs, {}", host.cpus, record.link_text()),
+            None => format!("{cpu}, {} CPUs, {}", host.cpus, record.networks_text()),
         };
         let gigabytes = host.memory_bytes.map_or(0, |bytes| bytes >> 30);
         let key = format!("{name}|{cpu}|{}|{gigabytes}|{:?}", host.cores, host.hypervisor);

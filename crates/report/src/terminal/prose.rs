@@ -3,7 +3,7 @@
 use anstyle::Style as Ansi;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Conformance, Earlier};
-use assay_model::record::{Entry, Origin, Record};
+use assay_model::record::{Entry, Origin, Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
@@ -32,7 +32,11 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
         let round =
             absent.round.map(|round| format!(" in round {}", round.saturating_add(1))).unwrap_or_default();
         let label = if absent.round.is_some() { "Failed" } else { "Not run" };
-        let text = format!("{}: {}{round}: {}", absent.who(), absent.stage(), absent.why.reason);
+        let text = match (absent.round, absent.why.stage) {
+            // The label says so.
+            (None, Stage::Needs) => format!("{}: {}", absent.who(), absent.why.reason),
+            _ => format!("{}: {}{round}: {}", absent.who(), absent.stage(), absent.why.reason),
+        };
         paragraph(page, label, CAUTION, PLAIN, &text);
         if let Some(remedy) = &absent.why.remedy {
             arrow(page, remedy);
@@ -89,6 +93,13 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
     let objections = Objections { broken: notes::broken(verdict), judged: notes::judged(verdict) };
     trust_of(page, &verdict.trust, notes::margin_in_words(verdict), timing, objections);
+}
+
+/// What makes figures void, and what would mend it; nothing of what merely asks for caution.
+pub(super) fn void(page: &mut Page, verdict: &Verdict) {
+    let broken = notes::broken(verdict).into_iter();
+    let void = broken.filter(|broken| broken.check.outcome == CheckOutcome::Void).collect();
+    warn(page, void, notes::judged(verdict));
 }
 
 /// What did not pass, of how many figures.
@@ -183,6 +194,14 @@ pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
         paragraph(page, label, HEADING, if i == 0 { HEADING } else { PLAIN }, sentence);
     }
     page.line(&[]);
+}
+
+/// What has to be said before anything else: nothing where the figures may be used.
+pub(super) fn warning(page: &mut Page, verdict: &Verdict) {
+    for sentence in words::warning(verdict) {
+        paragraph(page, "Verdict", HEADING, HEADING, &sentence);
+        page.line(&[]);
+    }
 }
 
 /// Where figures of others are from, and what follows from them and ours.

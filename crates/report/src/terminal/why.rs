@@ -7,7 +7,7 @@ use assay_model::why::{Difference, Spending, Why};
 use super::prose::hanging;
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
 use crate::table::Row;
-use crate::text::{elide, elide_apart, width, wrap};
+use crate::text::{elide_apart, width, wrap};
 use crate::why;
 use crate::{format, words};
 
@@ -16,8 +16,7 @@ const TOTAL_WIDTH: usize = 10;
 
 /// One cell as everybody sees it: the bars and what they stand for.
 pub(super) fn bars(page: &mut Page, record: &Record, why: &Why) {
-    let title = format!(" {}", page.spell(&why::title(&why.cell)));
-    page.line(&[(HEADING, &elide(&title, page.style.width, page.ellipsis()))]);
+    hanging(page, HEADING, &why::title(&why.cell));
     let names: Vec<String> =
         why.spendings.iter().map(|of| page.spell(&Row::of(record, &of.contender, None).title())).collect();
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0).clamp(10, NAME_WIDTH);

@@ -35,12 +35,17 @@ pub(crate) fn of_cell(record: &Record, judged: &CellVerdict, trust: &[Check]) ->
     sentences
 }
 
+/// What has to be said before anything else; nothing where the figures may be used.
+pub(crate) fn warning(verdict: &Verdict) -> Vec<String> {
+    standings::warning(&verdict.trust)
+}
+
 /// The findings, most important first.
 pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     if let Some(imported) = &record.imported {
         return imported::sentences(imported, &verdict.cells);
     }
-    let mut sentences = standings::warning(&verdict.trust);
+    let mut sentences = warning(verdict);
     let redlines = redline::sentences(record, &verdict.redlines);
     let (answer, besides) =
         if record.experiment.searches_alone() { (redlines, Vec::new()) } else { (Vec::new(), redlines) };

@@ -86,7 +86,7 @@ fn at(cell: &Cell) -> String {
 }
 
 /// Network and protocol, as far as they have to be named.
-fn within(setting: Setting) -> String {
+pub(super) fn within(setting: Setting) -> String {
     with(setting.network) + &over(setting.protocol)
 }
 

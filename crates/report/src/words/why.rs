@@ -11,9 +11,11 @@ use assay_model::why::{Difference, PartDifference, Spending, Why};
 
 use super::energy;
 use super::phrases::all_of;
+use super::protocol::over;
+use super::standings::within;
 use crate::format;
 use crate::notes::{is_limit, load_in_words};
-use crate::why::{because, differences, part_name, sides};
+use crate::why::{because, part_name, sides};
 
 /// Most parts that one sentence names: whoever wants all reads the table.
 const MOST_PARTS: usize = 4;
@@ -40,7 +42,8 @@ pub(crate) fn of_cell(why: &Why) -> Vec<String> {
     let place = place(&why.cell);
     let mut told: Vec<String> =
         why.spendings.first().map(|spending| spends(spending, &place)).into_iter().collect();
-    told.extend(differences(why).map(|difference| differs(difference, &place)));
+    told.extend(why.differences.iter().map(|difference| differs(difference, &place)));
+    told.extend(why.stacks.iter().map(|difference| differs(difference, &place_of_both_stacks(&why.cell))));
     told.extend(why.spendings.iter().filter_map(|spending| costs(spending, &place)));
     told.extend(why.spendings.iter().filter_map(|spending| {
         Some(energy::sentence(&spending.contender, spending.energy.as_ref()?, &place))
@@ -134,11 +137,20 @@ fn place_of(part: Part) -> String {
 }
 
 fn place(cell: &Cell) -> String {
+    place_with(cell, &within(cell.setting()))
+}
+
+/// Where a server is set against itself on the other stack: each side names its own.
+fn place_of_both_stacks(cell: &Cell) -> String {
+    place_with(cell, &over(cell.protocol))
+}
+
+fn place_with(cell: &Cell, setting: &str) -> String {
     let under = match cell.offered.is_capacity() {
         true => String::new(),
         false => format!(" at {}", load_in_words(cell.offered)),
     };
-    format!("{} at {}{under}", cell.workload, cell.connections_in_words())
+    format!("{} at {}{setting}{under}", cell.workload, cell.connections_in_words())
 }
 
 #[cfg(test)]

@@ -120,7 +120,11 @@ fn delayed_acknowledgement(sampled: &Sampled, traced: &Traced) -> Option<(Cause,
     is_one.then(|| (cause, (DELAYED_NS / median_ns).min(1.0)))
 }
 
+/// The kernel counts for the whole network namespace: where the generator kept its connections, it was others' that were turned away.
 fn accept_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
+    if sampled.remade.is_some_and(|remade| remade < LEAST_OVERFLOWS) {
+        return None;
+    }
     let count = |name: &str| sampled.tcp.get(name).copied().unwrap_or(0);
     let (overflows, connections) = (count("ListenOverflows"), count("PassiveOpens"));
     let share = per(overflows, total([overflows, connections]));

@@ -1,4 +1,5 @@
 use assay_model::cause::{Cause, HeldUp};
+use assay_model::experiment::Protocol;
 use assay_model::offered::Offered;
 use assay_model::profile::Waiter;
 use assay_model::why::{CountDifference, Event, PartSpending};
@@ -53,6 +54,16 @@ fn the_load_is_told_in_words() {
         [Offered::Capacity, Offered::Common, Offered::Rate(400)].map(told),
         ["", " at the common rate", " at 400/s"].map(|load| format!("hello at 64 connections{load}"))
     );
+}
+
+#[test]
+fn stack_and_protocol_are_named_and_each_stack_once() {
+    let network = Some("user/ring".parse().expect("a network"));
+    let cell = Cell { network, protocol: Protocol::H1Tls, ..Cell::closed("hello", 64) };
+    let over =
+        "hello at 64 connections with the user-space stack over a shared-memory ring over TLS (h1+tls)";
+    assert_eq!(place(&cell), over);
+    assert_eq!(place_of_both_stacks(&cell), "hello at 64 connections over TLS (h1+tls)");
 }
 
 #[test]

@@ -117,6 +117,12 @@ fn connections_that_were_turned_away_are_told_and_a_stray_one_is_not() {
     };
     assert_eq!(only(turned_away(30)), Cause::AcceptQueue { overflows: 30, connections: 64 });
     assert_eq!(turned_away(2), []);
+    let others = spoilt(|sampled, _| {
+        let count = |name: &str, count| (name.to_owned(), count);
+        sampled.tcp = [count("ListenOverflows", 30), count("PassiveOpens", 64)].into();
+        sampled.remade = Some(0);
+    });
+    assert_eq!(others, [], "our connections were kept: those that were turned away are another program's");
 }
 
 #[test]
