@@ -192,6 +192,7 @@ fn without_passwords(text: &str) -> Cow<'_, str> {
 /// Where passwords stand in a text, in order.
 fn places(text: &str) -> Vec<Place> {
     let mut places = in_urls(text);
+    places.extend(in_queries(text));
     places.extend(assigned(text));
     places.sort_unstable();
     // A variable may be set to a URL, and a parameter look like a variable.
@@ -211,8 +212,7 @@ fn in_urls(text: &str) -> Vec<Place> {
     let mut places = Vec::new();
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
-        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>');
-        let url = text[start..].split(ends).next().unwrap_or_default();
+        let url = text[start..].split(ends_url).next().unwrap_or_default();
         // A list of URLs without a space between them is parted where the next one begins.
         let url = &url[..url.find("://").unwrap_or(url.len())];
         let user = user_info(url);
@@ -221,6 +221,19 @@ fn in_urls(text: &str) -> Vec<Place> {
         places.extend(parameters(&url[rest..]).map(|(from, to)| (start + rest + from, start + rest + to)));
     }
     places
+}
+
+/// Where parameters with telling names stand behind a path alone: `--path '/users?token=…'`.
+fn in_queries(text: &str) -> impl Iterator<Item = Place> {
+    text.match_indices('?').flat_map(|(at, _)| {
+        let query = text[at..].split(ends_url).next().unwrap_or_default();
+        parameters(query).map(move |(from, to)| (at + from, at + to))
+    })
+}
+
+/// What ends a URL within a text.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
 }
 
 /// The password of `user:password@host`. One that is not encoded as it should be may hold a slash or a question mark; then what
@@ -386,6 +399,9 @@ mod tests {
             ("http://h:80/a@b http://h/a:b@c ftp://h", "http://h:80/a@b http://h/a:b@c ftp://h"),
             ("http://[::1]:80/a http://[::1]/?x=@", "http://[::1]:80/a http://[::1]/?x=@"),
             ("a://h/?x=1&access_token=T&api_key=K#f", "a://h/?x=1&access_token=[hidden]&api_key=[hidden]#f"),
+            ("--path '/x?token=T&y=z' -c 8", "--path '/x?token=[hidden]&y=z' -c 8"),
+            ("GET /x?y=z&access_token=T", "GET /x?y=z&access_token=[hidden]"),
+            ("Who has a token? It=T", "Who has a token? It=T"),
             ("a://h/?to=b?Pwd=p&monk=y#token=t", "a://h/?to=b?Pwd=[hidden]&monk=y#token=[hidden]"),
             ("a://h/token=t?pass=[hidden: X Y]", "a://h/token=t?pass=[hidden: X Y]"),
             ("a://u:[hidden]@h ://:@ é://é:é@é", "a://u:[hidden]@h ://:@ é://é:[hidden]@é"),
