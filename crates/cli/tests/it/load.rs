@@ -1,6 +1,8 @@
 //! The generator and the reference server by hand.
 
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use assay_model::load::{Arrival, ErrorClass, LOAD_SCHEMA, LoadReport, LoadSecond, Phase, SECOND_SCHEMA};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -220,6 +222,18 @@ fn the_stream_is_whole_after_an_interruption() {
     // The summary is on standard error then.
     let books = load.said.lines().find(|line| line.starts_with("books")).expect(&load.said);
     assert!(books.replace(',', "").contains(&format!("= {of_all} right + 0 failed")), "{books} {of_all}");
+}
+
+#[test]
+fn a_reader_of_the_stream_that_goes_away_ends_the_load_and_is_no_failure() {
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    let mut command = lab.command(&["load", &url, "--stream", "-", "-d", "10m", "-c", "2", "--cpus", "0"]);
+    let mut load = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
+    let mut first = String::new();
+    BufReader::new(load.stdout.take().expect("its output")).read_line(&mut first).expect("a second");
+    assert!(first.starts_with('{'), "{first}");
+    assert_eq!(load.wait().expect("ended").code(), Some(0));
 }
 
 #[test]

@@ -79,10 +79,11 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         report.checks.push(build(&report));
     }
     print(&report, &arguments)?;
+    let was_interrupted = stop.load(Ordering::Relaxed) && !seconds.are_unread();
     seconds.finish()?;
     let ending = ending_of_load(&report, arguments.strict);
     // Who reads the exit code must know that the measurement was cut short, whatever came back; a server's end cuts it short, too.
-    if ending != Ending::ContenderFailed && stop.load(Ordering::Relaxed) {
+    if ending != Ending::ContenderFailed && was_interrupted {
         return Ok(Exit::Interrupted);
     }
     Ok(ending.into())

@@ -25,6 +25,8 @@ pub(super) struct Seconds {
 struct Sink {
     path: PathBuf,
     out: Box<dyn Write>,
+    /// Whether the reader of standard output has gone away, which is no failure.
+    is_unread: bool,
 }
 
 impl Seconds {
@@ -44,7 +46,12 @@ impl Seconds {
         if self.failure.is_none() {
             self.failure = self.try_write(second).err();
         }
-        self.failure.is_none()
+        self.failure.is_none() && !self.are_unread()
+    }
+
+    /// Whether who read them has gone away.
+    pub(super) fn are_unread(&self) -> bool {
+        self.stream.iter().chain(&self.log).any(|sink| sink.is_unread)
     }
 
     /// Why not everything was written, if so.
@@ -96,11 +103,16 @@ impl Sink {
     fn open(path: &Path) -> Result<Self, Failure> {
         let out: Box<dyn Write> =
             if path.as_os_str() == "-" { Box::new(io::stdout()) } else { Box::new(assay_file::begin(path)?) };
-        Ok(Self { path: path.to_owned(), out })
+        Ok(Self { path: path.to_owned(), out, is_unread: false })
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
-        let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
-        Ok(written.map_err(|source| WriteError::new(&self.path, source))?)
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.path.as_os_str() == "-" => {
+                self.is_unread = true;
+                Ok(())
+            }
+            written => Ok(written.map_err(|source| WriteError::new(&self.path, source))?),
+        }
     }
 }
