@@ -110,7 +110,7 @@ fn open_a_queue(place: &WirePlace) -> Result<(AnyWire, Station, Claim), EngineEr
 fn no_queue(place: &WirePlace, refused: &io::Error) -> EngineError {
     let queues = place.queues;
     let text = format!(
-        "{queues} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes"
+        "{queues} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES (`assay exec --queues`) to the number of processes that serve at once"
     );
     failed("claim a queue of the wire", io::Error::other(text))
 }

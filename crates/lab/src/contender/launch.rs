@@ -25,6 +25,9 @@ const LOG_BYTES: u64 = 256 << 10;
 /// Lines of a log that go into the record.
 const TAIL_LINES: usize = 15;
 
+/// What remains to whoever cannot use the user-space stack.
+const ON_THE_KERNELS: &str = "measure it on the kernel's stack";
+
 /// The variable that names a file in which a server may count its requests, as ours does, and that file's name.
 const REQUESTS_VARIABLE: &str = "ASSAY_REQUEST_COUNT";
 const REQUESTS: &str = "requests";
@@ -64,19 +67,33 @@ impl Held {
     /// the kernel's.
     pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
         self.ends.as_ref()?;
-        let port = self.job.addresses().first()?.port();
+        let listening = *self.job.addresses().first()?;
         let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
         let obstacle = self.job.processes().iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
-        let why = obstacle.map_or_else(
-            || format!("it listens on the kernel's port {port}: its calls do not reach the preload library"),
-            |obstacle| obstacle.to_string(),
-        );
-        Some(NotRun {
-            stage: Stage::Needs,
-            reason: why,
-            remedy: Some("measure it on the kernel's stack".to_owned()),
-            log_tail: self.tail(),
-        })
+        let (reason, remedy) = match obstacle {
+            Some(obstacle) => (obstacle.to_string(), ON_THE_KERNELS.to_owned()),
+            None => left_to_the_kernel(listening, &self.address),
+        };
+        Some(NotRun { stage: Stage::Needs, reason, remedy: Some(remedy), log_tail: self.tail() })
+    }
+}
+
+/// Why a program that can use the stack listens at the kernel's, and what would change that.
+fn left_to_the_kernel(listening: SocketAddr, address: &str) -> (String, String) {
+    match listening.ip().to_canonical().is_loopback() {
+        true => (
+            format!("it listens at {listening}, and loopback stays the kernel's"),
+            format!(
+                "have it listen at $ADDRESS, which is {address}, or at all addresses; or {ON_THE_KERNELS}"
+            ),
+        ),
+        false => (
+            format!(
+                "it listens on the kernel's port {}: its calls do not reach the preload library",
+                listening.port()
+            ),
+            ON_THE_KERNELS.to_owned(),
+        ),
     }
 }
 
@@ -249,5 +266,22 @@ fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
         reason,
         remedy: Some(remedy.to_owned()),
         log_tail: tail_of_death(&order.log, TAIL_LINES, &order.tools.secrets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_on_loopback_is_told_where_to_listen_on_the_wire() {
+        let told = |at: &str| left_to_the_kernel(at.parse().expect("an address"), "10.77.0.2");
+        let (reason, remedy) = told("127.0.0.1:8080");
+        assert_eq!(reason, "it listens at 127.0.0.1:8080, and loopback stays the kernel's");
+        assert!(remedy.contains("$ADDRESS, which is 10.77.0.2"), "{remedy}");
+        assert_eq!(told("[::1]:8080").1, remedy);
+        let (reason, remedy) = told("0.0.0.0:8080");
+        assert!(reason.ends_with("port 8080: its calls do not reach the preload library"), "{reason}");
+        assert_eq!(remedy, ON_THE_KERNELS);
     }
 }
