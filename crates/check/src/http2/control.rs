@@ -13,6 +13,9 @@ use crate::rule::Rule;
 
 /// Pings that are sent at once.
 const PINGS: u8 = 20;
+/// The bytes of an answer to no PING, and of the PING behind it: a server reads both in order.
+const UNASKED: &[u8; 8] = b"unasked!";
+const BEHIND: &[u8; 8] = b"a marker";
 
 pub(super) const RULES: &[Rule] = &[
     Rule::of_http2(
@@ -132,12 +135,21 @@ fn pongs(origin: &Origin, many: u8) -> Keeping {
     Ok(())
 }
 
+/// Nobody has asked for the answer that is sent, so a server may take it for an error; the end of the connection is no answer.
 fn ping_ack(origin: &Origin) -> Keeping {
     let mut peer = origin.open()?;
-    peer.send(&[Frame::new(Kind::Ping, ACK, 0, b"unasked!")])?;
-    let before = peer.goes_on()?;
-    let is_answer = |heard: &Heard| matches!(heard, Heard::Ping { opaque, .. } if opaque == b"unasked!");
-    peer.demand(!before.iter().any(is_answer), "it answered an answer")
+    peer.send(&[Frame::new(Kind::Ping, ACK, 0, UNASKED), ping(*BEHIND)])?;
+    let deadline = peer.deadline();
+    loop {
+        match peer.must_hear(deadline, "answer to a PING, and no end of the connection")? {
+            Heard::Ping { opaque, .. } if opaque == *UNASKED => {
+                return Err(peer.fault("it answered an answer"));
+            }
+            Heard::Ping { ack: true, opaque } if opaque == *BEHIND => return Ok(()),
+            Heard::GoAway { .. } | Heard::End => return Ok(()),
+            _ => {}
+        }
+    }
 }
 
 fn reset_of(origin: &Origin, payload: &[u8]) -> Keeping {

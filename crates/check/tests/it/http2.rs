@@ -208,6 +208,12 @@ fn a_server_may_take_one_request_at_a_time() {
     assert_keeps(Manner::Solitary, &NEED_STREAMS);
 }
 
+/// RFC 9113 §6.7 forbids to answer an answer to a PING, not to end the connection at one.
+#[test]
+fn a_server_may_end_the_connection_at_an_answer_to_no_ping() {
+    assert_keeps(Manner::Wary, &[]);
+}
+
 /// A server that takes any name refuses it there as it refuses everything.
 #[test]
 fn refusals_tell_nothing_at_a_path_that_there_is_not() {

@@ -344,6 +344,8 @@ impl Connection {
         self.wrong(head.len < 8, &["h2-ping-short"], FrameSizeError)?;
         self.wrong(head.len > 8, &["h2-ping-long"], FrameSizeError)?;
         let Ok(opaque) = <[u8; 8]>::try_from(payload) else { return Ok(()) };
+        // It sends no PING itself.
+        self.wrong(head.has(flag::ACK) && self.shared.manner == Manner::Wary, &[], InternalError)?;
         let is_answered = match self.shared.fault {
             "h2-ping" => false,
             "h2-pings" => count == 1,

@@ -37,6 +37,8 @@ pub(crate) enum Manner {
     Early,
     /// Takes one stream at once (SETTINGS_MAX_CONCURRENT_STREAMS 1).
     Solitary,
+    /// Ends the connection at an answer to a PING that it has not sent, as Node.js does.
+    Wary,
 }
 
 /// What its connections share.
