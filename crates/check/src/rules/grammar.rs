@@ -43,7 +43,13 @@ pub(super) const RULES: &[Rule] = &[
         "A CR without LF is refused or taken for a space, never for the end of a line.",
         bare_cr,
     ),
-    Rule::new("bare-lf", Must, "RFC 9112 §2.2", "Lines that end in LF alone are refused or served.", bare_lf),
+    Rule::new(
+        "bare-lf",
+        Should,
+        "RFC 9112 §2.2",
+        "Lines that end in LF alone are refused or served.",
+        bare_lf,
+    ),
     Rule::new(
         "nul",
         Must,
@@ -109,6 +115,8 @@ fn bare_cr(site: &Site) -> Keeping {
     refused_or_without_effect(site, &|length| format!("X-Field: a\rContent-Length: {length}\r\n"))
 }
 
+/// A server may take LF for the end of a line, and should refuse what matches no grammar: to wait for the rest of the line is no
+/// breach of a MUST.
 fn bare_lf(site: &Site) -> Keeping {
     let request = String::from_utf8_lossy(&site.get()).replace("\r\n", "\n");
     refused_or_served(site, request.as_bytes())

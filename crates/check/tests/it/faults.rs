@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_check::{Pace, Patience, Planted, Route, Rule, Target, Tempo, TestType, ask, of_http};
-use assay_model::conformance::{Finding, Ruling};
+use assay_model::conformance::{Finding, Ruling, Severity};
 
 use crate::faulty::Fault::{self, *};
 use crate::faulty::{Faulty, page};
@@ -345,6 +345,13 @@ fn early_hints_are_no_answer() {
 #[test]
 fn a_server_may_refuse_what_a_body_holds() {
     assert_keeps_all(PickyAboutContent);
+}
+
+/// RFC 9112 §2.2: a server MAY take LF for the end of a line, and SHOULD refuse what it takes for no request; nothing is a MUST.
+#[test]
+fn a_server_that_waits_at_lf_breaks_no_must() {
+    let found = finding(WaitsAtLf, rule("bare-lf"), routes(false));
+    assert_eq!((found.ruling, found.severity), (Ruling::Broken, Severity::Should), "{found:#?}");
 }
 
 /// RFC 9110 §9.3.1: "might lead some implementations to reject the request and close the connection".
