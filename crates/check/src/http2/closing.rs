@@ -11,6 +11,9 @@ use crate::peer::frame::{END_STREAM, Frame, data, go_away, ping, settings};
 use crate::peer::{ENABLE_PUSH, Heard, Peer};
 use crate::rule::Rule;
 
+/// Requests on one connection, one after the other.
+const MANY: u32 = 100;
+
 pub(super) const RULES: &[Rule] = &[
     Rule::of_http2(
         "h2-goaway",
@@ -124,10 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         Should,
         "RFC 9113 §9.1",
         "A hundred requests are answered one after the other on one connection.",
-        |origin| {
-            let mut peer = origin.open()?;
-            (0..100).try_for_each(|n| origin.serves(&mut peer, 2 * n + 1))
-        },
+        requests_many,
     ),
 ];
 
@@ -150,6 +150,18 @@ fn told(origin: &Origin) -> Result<Option<(Peer, u32)>, Objection> {
             _ => {}
         }
     }
+}
+
+/// A server may say that it takes no more (RFC 9113 §6.8), and then it has left no request without an answer.
+fn requests_many(origin: &Origin) -> Keeping {
+    let mut peer = origin.open()?;
+    (0..MANY).map(|n| 2 * n + 1).try_for_each(|stream| {
+        origin.serves(&mut peer, stream).map_err(|objection| match peer.retired_before(stream) {
+            Some(last) => objection
+                .with(|_| peer.fault(&format!("its GOAWAY says that it takes none behind stream {last}"))),
+            None => objection,
+        })
+    })
 }
 
 fn answered_or_ended(peer: &mut Peer) -> Keeping {

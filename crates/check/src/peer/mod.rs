@@ -51,6 +51,8 @@ pub(crate) struct Peer {
     acknowledged: usize,
     /// Streams that it has ended.
     ended: BTreeSet<u32>,
+    /// The last stream that it takes, where it has said so without an error.
+    last: Option<u32>,
     /// The change of the table's size with which our next field block has to begin.
     table_change: Option<Vec<u8>>,
 }
@@ -75,6 +77,7 @@ impl Peer {
             transcript: Transcript::default(),
             acknowledged: 0,
             ended: BTreeSet::new(),
+            last: None,
             table_change: None,
         })
     }
@@ -183,6 +186,11 @@ impl Peer {
         self.acknowledged
     }
 
+    /// The last stream that it takes, where it has retired the connection before this one was opened (RFC 9113 §6.8).
+    pub(crate) fn retired_before(&self, stream: u32) -> Option<u32> {
+        self.last.filter(|last| *last < stream)
+    }
+
     /// The last moment at which an answer is in time that is waited for from now on.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.talk.patience().answer
@@ -229,10 +237,12 @@ impl Peer {
         self.transcript.add(Side::Server, frame::in_words(&head, &payload));
         let heard = self.reader.read(&head, &payload).map_err(|why| self.breach(&why))?;
         self.acknowledged += usize::from(heard == Heard::Settings { ack: true });
-        if let Heard::Fields { stream, end_stream: true, .. } | Heard::Data { stream, end_stream: true, .. } =
-            heard
-        {
-            self.ended.insert(stream);
+        match heard {
+            Heard::Fields { stream, end_stream: true, .. } | Heard::Data { stream, end_stream: true, .. } => {
+                self.ended.insert(stream);
+            }
+            Heard::GoAway { last, code: Code::NoError } => self.last = Some(last),
+            _ => {}
         }
         Ok(Some(heard))
     }

@@ -2,6 +2,7 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
+use crate::answer::Answer;
 use crate::dialogue::Dialogue;
 use crate::objection::{Keeping, Objection};
 use crate::rule::Rule;
@@ -119,8 +120,16 @@ fn empty_line_first(site: &Site) -> Keeping {
 
 /// Demands that the next answer is the plain one.
 pub(super) fn plain_answer(site: &Site, talk: &mut Dialogue) -> Keeping {
+    next_plain(site, talk).map(drop)
+}
+
+/// The next answer, which has to be the plain one.
+pub(super) fn next_plain(site: &Site, talk: &mut Dialogue) -> Result<Answer, Objection> {
     let answer = talk.answer()?;
-    site.difference(&answer).map_or(Ok(()), |difference| Err(talk.fault(&difference)))
+    match site.difference(&answer) {
+        Some(difference) => Err(talk.fault(&difference)),
+        None => Ok(answer),
+    }
 }
 
 /// Plain requests and, where their answers can be told apart, requests for a path that does not exist, in turn.

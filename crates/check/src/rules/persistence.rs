@@ -2,7 +2,7 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::delivery::plain_answer;
+use super::delivery::{next_plain, plain_answer};
 use crate::objection::{Keeping, Objection};
 use crate::rule::Rule;
 use crate::site::Site;
@@ -21,12 +21,12 @@ pub(super) const RULES: &[Rule] = &[
         Should,
         "RFC 9112 §9.3",
         "A connection stays open behind an answer, and a second request is answered on it.",
-        keep_alive,
+        |site| one_after_the_other(site, 2),
     ),
     Rule::new(
         "hundred-requests",
         Should,
-        "RFC 9112 §9.3",
+        "RFC 9112 §9.5",
         "A hundred requests are answered one after the other on one connection.",
         hundred_requests,
     ),
@@ -88,21 +88,20 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-fn keep_alive(site: &Site) -> Keeping {
-    let mut talk = site.open()?;
-    for _ in 0..2 {
-        talk.send(&site.get())?;
-        plain_answer(site, &mut talk)?;
-    }
-    Ok(())
-}
-
 fn hundred_requests(site: &Site) -> Keeping {
     site.needs_keep_alive()?;
+    one_after_the_other(site, MANY)
+}
+
+/// Demands that so many requests on one connection are answered. Which answer is its last, a server may say (RFC 9112 §9.6), and
+/// then nothing behind it was left without an answer.
+fn one_after_the_other(site: &Site, many: usize) -> Keeping {
     let mut talk = site.open()?;
-    (1..=MANY).try_for_each(|i| {
+    (1..=many).try_for_each(|i| {
         talk.send(&site.get())?;
-        plain_answer(site, &mut talk).map_err(|objection| objection.on(format!("request {i}")))
+        let answer = next_plain(site, &mut talk).map_err(|objection| objection.on(format!("request {i}")))?;
+        let goes_on = i == many || !answer.is_last();
+        talk.demand(goes_on, &format!("answer {i} says that it is the last on its connection"))
     })
 }
 
@@ -143,10 +142,7 @@ fn close_10(site: &Site) -> Keeping {
 fn keep_alive_10(site: &Site) -> Keeping {
     let mut talk = site.open()?;
     talk.send(&site.request_10(KEEP_ALIVE, ""))?;
-    let answer = talk.answer()?;
-    if let Some(difference) = site.difference(&answer) {
-        return Err(talk.fault(&difference));
-    }
+    let answer = next_plain(site, &mut talk)?;
     if answer.head.message.keep_alive && !answer.ends_with_connection() {
         talk.send(&site.request_10("", ""))?;
         plain_answer(site, &mut talk)?;

@@ -33,7 +33,7 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("pipeline-pieces", &[OneRead]),
     ("empty-line-first", &[RefusesEmptyLine]),
     ("keep-alive", &[AlwaysCloses]),
-    ("hundred-requests", &[TiresSoon]),
+    ("hundred-requests", &[TiresSoon, RetiresSoon]),
     ("concurrent", &[OneConnection]),
     ("close", &[IgnoresClose]),
     ("close-said", &[ClosesWordlessly]),
@@ -345,6 +345,14 @@ fn early_hints_are_no_answer() {
 #[test]
 fn a_server_may_refuse_what_a_body_holds() {
     assert_keeps_all(PickyAboutContent);
+}
+
+/// RFC 9112 §9.6: what was sent behind such an answer, the client sends again.
+#[test]
+fn of_a_server_that_retires_connections_that_is_told() {
+    let found = finding(RetiresSoon, rule("hundred-requests"), routes(false));
+    let evidence = found.evidence.unwrap_or_default();
+    assert!(evidence.starts_with("answer 10 says that it is the last on its connection;"), "{evidence}");
 }
 
 /// RFC 9112 §2.2: a server MAY take LF for the end of a line, and SHOULD refuse what it takes for no request; nothing is a MUST.

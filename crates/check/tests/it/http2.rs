@@ -214,6 +214,15 @@ fn a_server_may_end_the_connection_at_an_answer_to_no_ping() {
     assert_keeps(Manner::Wary, &[]);
 }
 
+/// It breaks the rule, but leaves no request without an answer.
+#[test]
+fn of_a_server_that_retires_connections_that_is_told() {
+    let server = Strict::right(Manner::Retiring);
+    let found = finding_at(&target(&server), rule("h2-requests-many")).expect("a finding");
+    let evidence = found.evidence.unwrap_or_default();
+    assert!(evidence.starts_with("its GOAWAY says that it takes none behind stream 19;"), "{evidence}");
+}
+
 /// A server that takes any name refuses it there as it refuses everything.
 #[test]
 fn refusals_tell_nothing_at_a_path_that_there_is_not() {

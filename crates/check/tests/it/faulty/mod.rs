@@ -19,7 +19,7 @@ use sockets::Then;
 
 use crate::serving::{Life, Listening, Manners, TICK, linger, receive};
 
-/// After so many requests a connection ends with [`Fault::TiresSoon`].
+/// After so many requests a connection ends with [`Fault::TiresSoon`], and with [`Fault::RetiresSoon`].
 const TIRED_AFTER: usize = 10;
 /// A target or head beyond this is too much for [`Fault::HangsOnHuge`].
 const HUGE_BYTES: usize = 32 << 10;
@@ -46,6 +46,8 @@ pub(crate) enum Fault {
     /// Ends connections that it said it would keep.
     AlwaysCloses,
     TiresSoon,
+    /// Says with its tenth answer that it is the last of its connection.
+    RetiresSoon,
     /// Serves one connection until it ends, then the next.
     OneConnection,
     IgnoresClose,
@@ -218,7 +220,8 @@ impl Connection {
     /// Serves one request; nothing at the end of the connection.
     fn another(&mut self) -> Option<()> {
         let fault = self.shared.fault;
-        let asked = self.request()?;
+        let mut asked = self.request()?;
+        asked.close |= fault == Fault::RetiresSoon && self.served + 1 == TIRED_AFTER;
         if fault == Fault::DiesOfNul && self.input[..asked.len].contains(&0) {
             self.shared.life.end();
             return None;

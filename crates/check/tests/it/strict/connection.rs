@@ -14,6 +14,8 @@ use super::{Manner, Shared};
 
 /// Streams at once that it takes.
 const STREAMS: u32 = 100;
+/// Requests on a connection after which a server of [`Manner::Retiring`] takes none.
+const RETIRED_AFTER: usize = 10;
 /// Frames of one kind on a connection that a server can be felled by.
 const FLOOD: usize = 1000;
 
@@ -398,6 +400,12 @@ impl Connection {
         self.right(id > self.highest + 2, "h2-stream-gaps")?;
         self.right(id == i32::MAX as u32, "h2-stream-highest")?;
         self.requests += 1;
+        if self.shared.manner == Manner::Retiring && self.requests >= RETIRED_AFTER {
+            if self.requests > RETIRED_AFTER {
+                return Err(End::Quiet);
+            }
+            write_go_away(id, NoError.number(), &mut self.out);
+        }
         self.right(self.requests > 60, "h2-streams-many")?;
         self.right(self.requests > 60, "h2-requests-many")?;
         self.right(!self.acknowledged, "h2-preface-and-request")?;

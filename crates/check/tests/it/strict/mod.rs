@@ -39,6 +39,8 @@ pub(crate) enum Manner {
     Solitary,
     /// Ends the connection at an answer to a PING that it has not sent, as Node.js does.
     Wary,
+    /// Takes ten requests on a connection, and says so (GOAWAY with NO_ERROR).
+    Retiring,
 }
 
 /// What its connections share.
