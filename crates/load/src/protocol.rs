@@ -107,8 +107,8 @@ pub(crate) enum End {
     Malformed(&'static str),
     /// With an answer that is wrong in a way that its protocol alone can tell, in words.
     Wrong(ErrorClass, String),
-    /// Without an answer.
-    Failed(ErrorClass),
+    /// Without an answer, for this reason in words.
+    Failed(ErrorClass, String),
     /// The server has not looked at it: it is to be sent once more.
     Returned,
 }

@@ -323,7 +323,7 @@ impl Streams {
             Some(at) => {
                 connection.ended();
                 let call = self.calls.get(self.open[at].place as usize);
-                let end = call.map_or(End::Failed(ErrorClass::StreamReset), |call| call.reset(code));
+                let end = call.map_or_else(|| reset_with(code), |call| call.reset(code));
                 self.end(at, end);
             }
             None => return self.check_opened(id),
@@ -410,4 +410,10 @@ impl Streams {
         }
         self.open.binary_search_by_key(&id, |stream| stream.id).ok()
     }
+}
+
+/// How a request ended whose stream the server has reset with this code.
+#[cold]
+fn reset_with(code: Code) -> End {
+    End::Failed(ErrorClass::StreamReset, format!("the server reset the stream with {code}"))
 }

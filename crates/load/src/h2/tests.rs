@@ -174,6 +174,18 @@ fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
 }
 
 #[test]
+fn a_reset_is_told_with_its_code_and_without_what_came_for_others() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    both.head(1, &[OK], false);
+    write_reset(3, Code::EnhanceYourCalm.number(), both.server.out());
+    both.deliver(20);
+    let [told] = both.session.recorder.samples.as_slice() else { panic!("one failure") };
+    assert_eq!(told.detail, "the server reset the stream with ENHANCE_YOUR_CALM");
+    assert_eq!(told.received, "");
+}
+
+#[test]
 fn an_answer_that_has_no_body_is_malformed_with_one() {
     for (method, status) in [("HEAD", "200"), ("GET", "204"), ("GET", "304")] {
         let expect = Expect { status: status.parse().ok(), ..Expect::default() };

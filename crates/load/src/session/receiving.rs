@@ -143,7 +143,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 self.slots[index as usize].answered = true;
                 self.failed(&flight, class, &words, bytes, now);
             }
-            End::Failed(class) => self.failed(&flight, class, "without an answer", bytes, now),
+            // What came with its end may be of other requests.
+            End::Failed(class, words) => self.failed(&flight, class, &words, &[], now),
             End::Returned => self.give_back(&flight, now),
         }
         self.go_on(index, now)

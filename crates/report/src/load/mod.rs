@@ -88,7 +88,7 @@ fn of_a_measurement(report: &LoadReport, asked: &Asked) -> Result<Vec<Line>, Rep
     lines.extend(failures(&report.books));
     let mut told = BTreeSet::new();
     let samples = report.samples.iter().filter(|sample| told.insert(&sample.detail)).take(MAX_SAMPLES);
-    lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
+    lines.extend(samples.map(|sample| ("", failure(sample))));
     lines.extend(about_the_path(report, asked).map(|text| ("", text)));
     lines.extend(answers(&report.learnt).map(|text| ("answers", text)));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
@@ -275,6 +275,14 @@ fn failures(books: &Books) -> Option<Line> {
     (books.failed() > 0).then(|| ("errors", errors(books)))
 }
 
+/// A failure in words, with the beginning of what came where anything did.
+fn failure(sample: &ErrorSample) -> String {
+    match sample.received.as_str() {
+        "" => sample.detail.clone(),
+        received => format!("{}; received: {received}", sample.detail),
+    }
+}
+
 /// What a wrong status says of the path that was asked for: nothing is there, or it leads elsewhere.
 fn about_the_path(report: &LoadReport, asked: &Asked) -> Option<String> {
     let (path, place) = match &asked.authority {
@@ -440,6 +448,16 @@ mod tests {
         for status in [200, 304, 401, 500] {
             assert_eq!(told(status, None, typed), "", "{status}: another path would not help");
         }
+    }
+
+    #[test]
+    fn of_a_failure_at_which_nothing_came_nothing_is_shown() {
+        let sample = |received: &str| {
+            let (class, detail) = (ErrorClass::StreamReset, "the server reset the stream".to_owned());
+            failure(&ErrorSample { class, detail, received: received.to_owned() })
+        };
+        assert_eq!(sample(""), "the server reset the stream");
+        assert_eq!(sample("abc"), "the server reset the stream; received: abc");
     }
 
     #[test]
