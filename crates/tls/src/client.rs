@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WantsClientCert};
+use rustls::client::{Resumption, VerifierBuilderError, WantsClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme, StreamOwned,
+    CertificateError, ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, Error,
+    RootCertStore, SignatureScheme, StreamOwned,
 };
 
 use crate::identity::{Identity, certificates, certificates_in};
@@ -181,15 +181,17 @@ fn trusting(
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
     let builder =
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
-    Ok(match trust {
-        Trust::Machine => builder.with_root_certificates(machine_roots()?),
-        Trust::Authorities(path) => builder.with_root_certificates(roots(certificates(path)?, path)?),
+    let roots = match trust {
+        Trust::Machine => Some(machine_roots()?),
+        Trust::Authorities(path) => Some(roots(certificates(path)?, path)?),
         Trust::Pem(text) => {
             let path = Path::new("the authorities that were sent");
-            builder.with_root_certificates(roots(certificates_in(text.as_bytes(), path)?, path)?)
+            Some(roots(certificates_in(text.as_bytes(), path)?, path)?)
         }
-        Trust::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Credulous(provider))),
-    })
+        Trust::Anybody => None,
+    };
+    let verifier = Verifier::new(roots, provider)?;
+    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
 
 fn machine_roots() -> Result<RootCertStore, TlsError> {
@@ -203,20 +205,40 @@ fn machine_roots() -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// Takes any certificate, though its owner must have its key.
+/// Takes the certificates of those who are trusted, or any where nobody is named; its owner must have its key.
 #[derive(Debug)]
-struct Credulous(Arc<CryptoProvider>);
+struct Verifier {
+    trusted: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
 
-impl ServerCertVerifier for Credulous {
+impl Verifier {
+    fn new(roots: Option<RootCertStore>, provider: Arc<CryptoProvider>) -> Result<Self, TlsError> {
+        let trusting = |roots| {
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()
+        };
+        let unusable = |why: VerifierBuilderError| Error::General(why.to_string());
+        Ok(Self { trusted: roots.map(trusting).transpose().map_err(unusable)?, provider })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+        let Some(trusted) = &self.trusted else { return Ok(ServerCertVerified::assertion()) };
+        trusted.verify_server_cert(certificate, intermediates, name, ocsp, now).map_err(|error| match error {
+            // Somebody is trusted who has the issuer's name and not its key: another, as for one that signs itself.
+            Error::InvalidCertificate(CertificateError::BadSignature) => {
+                Error::InvalidCertificate(CertificateError::UnknownIssuer)
+            }
+            other => other,
+        })
     }
 
     fn verify_tls12_signature(
@@ -225,7 +247,12 @@ impl ServerCertVerifier for Credulous {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -234,10 +261,15 @@ impl ServerCertVerifier for Credulous {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
