@@ -204,6 +204,14 @@ impl LoadPlan {
         }
     }
 
+    /// Requests in flight on one connection at most, of which it may take fewer altogether.
+    pub(crate) fn depth(&self) -> u32 {
+        match self.reuse {
+            Reuse::Always => self.pipeline,
+            Reuse::Requests(n) => self.pipeline.min(n),
+        }
+    }
+
     /// Connections of all kinds.
     pub(crate) fn all_connections(&self) -> u32 {
         self.connections.saturating_add(self.idle)

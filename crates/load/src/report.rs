@@ -82,7 +82,7 @@ pub(crate) fn assemble(
         connections: plan.connections,
         idle: plan.idle,
         websocket: plan.websocket,
-        pipeline: plan.pipeline,
+        pipeline: plan.depth(),
         protocol: plan.protocol(),
         window_ns: window,
         warmup_ns: total(measured().map(|window| window.settle)),

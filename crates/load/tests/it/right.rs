@@ -120,6 +120,17 @@ fn connections_are_used_as_often_as_planned() {
 }
 
 #[test]
+fn no_more_are_told_to_be_in_flight_than_a_connection_takes() {
+    let server = Server::start(|_| Act::Answer(hello()));
+    let reuses =
+        [(Reuse::Always, 5), (Reuse::Requests(1), 1), (Reuse::Requests(3), 3), (Reuse::Requests(9), 5)];
+    for (reuse, depth) in reuses {
+        let report = measure(&LoadPlan { reuse, pipeline: 5, ..plan(&server, 20) });
+        assert_eq!((report.pipeline, report.books.ok), (depth, 20), "{reuse:?}");
+    }
+}
+
+#[test]
 fn a_seed_gives_one_sequence_of_requests() {
     let drawn = |seed| {
         let server = Server::start(|_| Act::Answer(hello()));
