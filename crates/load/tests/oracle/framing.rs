@@ -102,6 +102,43 @@ fn t13_lengths_beyond_4_gib_are_counted() {
 }
 
 #[test]
+fn t13_a_request_may_have_a_body_which_is_passed_over() {
+    each(0..10, |seed| {
+        let weather = Weather::rough(&mut ChaCha8Rng::seed_from_u64(seed));
+        for (spoken, bytes) in Spoken::HTTP.into_iter().flat_map(|spoken| [(spoken, 1), (spoken, 100_000)]) {
+            let body = Some("b".repeat(bytes));
+            all_right(seed, spoken, weather, RequestKind { method: "POST".into(), body, ..get("/") }, 4);
+        }
+    });
+}
+
+/// What lies in a body is no request, however it is framed; and who waits is told to go on, but for one who cannot know of that.
+#[test]
+fn t13_a_body_is_passed_over_in_any_framing() {
+    const HIDDEN: &str = "GET /204 HTTP/1.1\r\nHost: h\r\n\r\n";
+    const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
+    let size = HIDDEN.len();
+    for (version, fields, body, interim) in [
+        ("1.1", format!("Content-Length: {size}"), HIDDEN.to_owned(), ""),
+        (
+            "1.1",
+            "Transfer-Encoding: chunked".to_owned(),
+            format!("{size:x};a\r\n{HIDDEN}\r\n0\r\nX-A: b\r\n\r\n"),
+            "",
+        ),
+        ("1.1", format!("Expect: 100-continue\r\nContent-Length: {size}"), HIDDEN.to_owned(), CONTINUE),
+        ("1.0", format!("Expect: 100-continue\r\nContent-Length: {size}"), HIDDEN.to_owned(), ""),
+    ] {
+        let request =
+            format!("POST / HTTP/{version}\r\nHost: h\r\nConnection: close\r\n{fields}\r\n\r\n{body}");
+        let got = String::from_utf8(receive(&request)).unwrap();
+        let answer = got.strip_prefix(interim).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with(BODY), "{request}: {got}");
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{request}: {got}");
+    }
+}
+
+#[test]
 fn t13_an_independent_parser_reads_the_same() {
     for path in WITH_BODY {
         assert_eq!(fetch(path), (200, BODY.as_bytes().to_vec()), "{path}");

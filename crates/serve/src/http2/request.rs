@@ -16,7 +16,7 @@ pub(crate) struct Head {
     /// Whether the list of fields is longer than it may be.
     pub(crate) is_too_large: bool,
     /// Whether the client waits to be told to go on.
-    pub(super) expects_continue: bool,
+    pub(crate) expects_continue: bool,
     /// What makes it a call of gRPC.
     pub(crate) call: CallFields,
 }

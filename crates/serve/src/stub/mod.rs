@@ -1,8 +1,9 @@
 //! The oracle: a server whose behaviour is programmed and which keeps its own counts, so that what a load generator says
 //! can be held against the truth (docs/method/oracle.md).
 //!
-//! It answers `GET` and `HEAD` with [`BODY`] after a programmed time. A path may ask for a time of its own (`/10ms`) or for
-//! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …). What is spoken its first
+//! It answers every method with [`BODY`] after a programmed time. A path may ask for a time of its own (`/10ms`) or for
+//! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …). A body is read and passed
+//! over, and its request has arrived when it ends. What is spoken its first
 //! bytes tell: HTTP/1.1, which may become a WebSocket, or HTTP/2. Messages and calls of gRPC are given back (`socket.rs`, `streams.rs`).
 //!
 //! Invariants
@@ -23,6 +24,7 @@ mod shape;
 mod socket;
 mod streams;
 mod timing;
+mod upload;
 mod warming;
 
 use std::net::SocketAddr;
@@ -45,6 +47,9 @@ use crate::threads::{Ready, Stand, ThreadPlace, on_each_cpu};
 
 /// The body of a right answer.
 pub const BODY: &str = "as programmed";
+
+/// Longest body of a request, and longest message, that is taken.
+const BODY_BYTES: u64 = 16 << 20;
 
 /// Connections of a thread at most.
 const MAX_CONNECTIONS: usize = 16 * 1024;

@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::shape::Bytes;
 use super::socket::Socket;
 use super::streams::Streams;
+use super::upload::Upload;
 
 /// A connection.
 pub(super) struct Peer {
@@ -27,7 +28,8 @@ pub(super) struct Peer {
 pub(super) enum Spoken {
     /// What its first bytes will tell.
     Unknown,
-    Http1,
+    /// With the request whose body is coming, where one is.
+    Http1(Option<Box<Upload>>),
     WebSocket(Box<Socket>),
     Http2(Box<Streams>),
 }

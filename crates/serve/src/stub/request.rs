@@ -45,9 +45,9 @@ impl Request {
         Self { head_only: false, closes: false, path: Box::default(), form: Form::Message(message) }
     }
 
-    /// One whose head was put into the words of HTTP/1.1.
-    pub(super) fn on_stream(head: &RequestHead, bytes: &[u8], stream: Stream) -> Self {
-        Self { form: Form::Stream(stream), ..Self::of(head, bytes) }
+    /// This request, which came on a stream.
+    pub(super) fn on_stream(self, stream: Stream) -> Self {
+        Self { form: Form::Stream(stream), ..self }
     }
 
     pub(super) fn of_call(path: Box<[u8]>, stream: Stream, framed: Box<[u8]>) -> Self {

@@ -1,7 +1,8 @@
 //! One thread's stub: requests in, programmed responses out when they are due.
 
 use assay_engine::{Conn, Engine, EngineError, Event};
-use assay_http::{Framing, Limits, Scan, scan_request};
+use assay_http::render::CONTINUE;
+use assay_http::{BodyError, Framing, Limits, Scan, scan_request};
 use assay_model::units::Nanos;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
@@ -16,6 +17,7 @@ use super::shape::{Bytes, Cut, Texts};
 use super::socket::{self, Heard, Socket};
 use super::streams::{self, Streams};
 use super::timing::Timing;
+use super::upload::Upload;
 use super::warming::Warmth;
 use super::{End, Program};
 use crate::http2::is_begun_by;
@@ -150,7 +152,8 @@ impl<'p, E: Engine> Stub<'p, E> {
         while let Some(peer) = peer_of(&mut self.peers, conn) {
             let goes_on = match peer.spoken {
                 Spoken::Unknown => self.find_out(conn),
-                Spoken::Http1 => self.read_request(conn, now),
+                Spoken::Http1(None) => self.read_request(conn, now),
+                Spoken::Http1(Some(_)) => self.read_body(conn, now),
                 Spoken::WebSocket(_) => self.read_message(conn, now),
                 Spoken::Http2(_) => self.read_frame(conn, now),
             };
@@ -167,7 +170,7 @@ impl<'p, E: Engine> Stub<'p, E> {
         peer.spoken = match is_http2 {
             None => return false,
             Some(true) => Spoken::Http2(Box::new(Streams::new())),
-            Some(false) => Spoken::Http1,
+            Some(false) => Spoken::Http1(None),
         };
         true
     }
@@ -184,9 +187,39 @@ impl<'p, E: Engine> Stub<'p, E> {
                 }
                 true
             }
+            Scan::Complete(head) => {
+                let upload = Upload::new(Request::of(&head, view), head.framing());
+                self.engine.consume(conn, head.len as usize);
+                if head.expects_continue {
+                    self.reply_at_once(conn, CONTINUE.to_vec(), End::Keep, now);
+                }
+                self.begin_body(conn, upload)
+            }
             Scan::Partial => false,
-            Scan::Complete(_) | Scan::Invalid(_) => self.refuse(conn),
+            Scan::Invalid(_) => self.refuse(conn),
         }
+    }
+
+    fn begin_body(&mut self, conn: Conn, upload: Result<Upload, BodyError>) -> bool {
+        let Ok(upload) = upload else { return self.refuse(conn) };
+        if let Some(peer) = peer_of(&mut self.peers, conn) {
+            peer.spoken = Spoken::Http1(Some(Box::new(upload)));
+        }
+        true
+    }
+
+    /// Reads on in the body of a request, which has arrived when that ends.
+    fn read_body(&mut self, conn: Conn, now: Nanos) -> bool {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return false };
+        let Spoken::Http1(upload) = &mut peer.spoken else { return false };
+        let Some(mut coming) = upload.take() else { return false };
+        let Ok(consumed) = coming.take(self.engine.receive(conn)) else { return self.refuse(conn) };
+        self.engine.consume(conn, consumed);
+        match coming.finish() {
+            Ok(request) => self.take(conn, &request, now),
+            Err(coming) => *upload = Some(coming),
+        }
+        consumed > 0
     }
 
     /// What came is nothing that the stub takes.

@@ -13,12 +13,9 @@ use assay_ws::{
     Assembly, Event, Fault as Breach, Kind, Limits, Opcode, Payload, Reader, Side, close, handshake, render,
 };
 
-use super::End;
 use super::faults::{Fault, changed};
 use super::shape::Cut;
-
-/// Longest message that is taken.
-const MESSAGE_BYTES: u64 = 16 << 20;
+use super::{BODY_BYTES, End};
 
 /// One WebSocket.
 pub(super) struct Socket {
@@ -67,7 +64,7 @@ pub(super) fn open(head: &RequestHead, bytes: &[u8]) -> Option<(String, Socket)>
         b"/fragments" => Form::Fragments,
         _ => Form::Plain,
     };
-    let limits = Limits { message_bytes: MESSAGE_BYTES, ..Limits::DEFAULT };
+    let limits = Limits { message_bytes: BODY_BYTES, ..Limits::DEFAULT };
     let reader = Reader::new(Side::Client, limits);
     Some((answer, Socket { reader, assembly: Assembly::default(), form }))
 }
