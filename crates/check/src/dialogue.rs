@@ -101,6 +101,11 @@ impl Dialogue {
         self.demanded(false, |answer| is_final(answer) || answer.status() == 100)
     }
 
+    /// The next answer, be it an interim one; `None` when the connection ends, or was reset, without one.
+    pub(crate) fn any_answer_or_end(&mut self) -> Result<Option<Answer>, Objection> {
+        self.next(false, |_| true)
+    }
+
     /// The next final answer, which is to HEAD.
     pub(crate) fn answer_to_head(&mut self) -> Result<Answer, Objection> {
         self.demanded(true, is_final)

@@ -78,10 +78,10 @@ impl Site {
         format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n{body}").into_bytes()
     }
 
-    /// A plain request as a client of HTTP/1.0 writes it.
-    pub(crate) fn request_10(&self, fields: &str, body: &str) -> Vec<u8> {
+    /// A request for the plain path as a client of HTTP/1.0 writes it.
+    pub(crate) fn request_10(&self, method: &str, fields: &str, body: &str) -> Vec<u8> {
         let Target { path, host, .. } = &self.target;
-        format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{fields}\r\n{body}").into_bytes()
+        format!("{method} {path} HTTP/1.0\r\nHost: {host}\r\n{fields}\r\n{body}").into_bytes()
     }
 
     /// What differs between an answer and the plain one, in words.

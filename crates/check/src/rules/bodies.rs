@@ -62,6 +62,13 @@ pub(super) const RULES: &[Rule] = &[
         "Expect: 100-continue is answered with 100 or a final status before the body comes.",
         expect_continue,
     ),
+    Rule::new(
+        "expect-continue-http10",
+        Must,
+        "RFC 9110 §10.1.1, §15.2",
+        "Expect: 100-continue in a request of HTTP/1.0 is ignored; no interim answer comes.",
+        expect_continue_10,
+    ),
 ];
 
 fn body_length(site: &Site) -> Keeping {
@@ -78,8 +85,9 @@ fn body_chunked(site: &Site) -> Keeping {
     understood_chunks(site, &hidden, &[request.as_slice()])
 }
 
+/// Several trailers: whoever takes one line for the end of them, or the line behind one, goes on in the midst of the others.
 fn body_chunk_parts(site: &Site) -> Keeping {
-    let body = "5;a=b;c=\"d;e\"\r\nhello\r\n0;last\r\nX-Trailer: yes\r\n\r\n";
+    let body = "5;a=b;c=\"d;e\"\r\nhello\r\n0;last\r\nX-Trailer: yes\r\nX-Other: 1\r\nX-More: 2\r\n\r\n";
     understood_chunks(site, "hello", &[site.request("POST", CHUNKED, body).as_slice()])
 }
 
@@ -110,6 +118,20 @@ fn expect_continue(site: &Site) -> Keeping {
     talk.send(b"hello")?;
     let answer = talk.answer()?;
     one_more(site, talk, &answer)
+}
+
+/// Such a client knows of no answers before the final one, and does not wait for any.
+fn expect_continue_10(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request_10("POST", "Expect: 100-continue\r\nContent-Length: 5\r\n", ""))?;
+    site.pause();
+    talk.send(b"hello")?;
+    match talk.any_answer_or_end()? {
+        Some(answer) if answer.head.is_interim() => {
+            Err(talk.fault(&format!("it sends {} to a client of HTTP/1.0", answer.status())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Sends a chunked request in pieces, and demands the answer that this content gets with a length, and none more. What an

@@ -132,7 +132,7 @@ fn chunked_10(site: &Site) -> Keeping {
     // For those who take it for chunked, and for those who overlook it.
     [format!("0\r\n\r\n{hidden}"), hidden]
         .iter()
-        .try_for_each(|body| served_at_most_once(site, &site.request_10(&fields, body)))
+        .try_for_each(|body| served_at_most_once(site, &site.request_10("GET", &fields, body)))
 }
 
 fn two_lengths(site: &Site) -> Keeping {

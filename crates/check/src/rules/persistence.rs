@@ -134,17 +134,17 @@ fn nothing_after_close(site: &Site) -> Keeping {
 
 fn close_10(site: &Site) -> Keeping {
     let mut talk = site.open()?;
-    talk.send(&site.request_10("", ""))?;
+    talk.send(&site.request_10("GET", "", ""))?;
     plain_answer(site, &mut talk)?;
     talk.end()
 }
 
 fn keep_alive_10(site: &Site) -> Keeping {
     let mut talk = site.open()?;
-    talk.send(&site.request_10(KEEP_ALIVE, ""))?;
+    talk.send(&site.request_10("GET", KEEP_ALIVE, ""))?;
     let answer = next_plain(site, &mut talk)?;
     if answer.head.message.keep_alive && !answer.ends_with_connection() {
-        talk.send(&site.request_10("", ""))?;
+        talk.send(&site.request_10("GET", "", ""))?;
         plain_answer(site, &mut talk)?;
     }
     talk.end()
@@ -152,7 +152,7 @@ fn keep_alive_10(site: &Site) -> Keeping {
 
 fn no_chunks_10(site: &Site) -> Keeping {
     let mut talk = site.open()?;
-    talk.send(&site.request_10("", ""))?;
+    talk.send(&site.request_10("GET", "", ""))?;
     let answer = talk.answer()?;
     talk.demand(answer.field("Transfer-Encoding").is_none(), "the answer has a Transfer-Encoding")
 }

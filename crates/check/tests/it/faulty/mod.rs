@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use assay_http::render::CONTINUE;
+
 use reading::{Asked, Reading};
 pub(crate) use rows::{Table, page};
 use sockets::Then;
@@ -63,6 +65,7 @@ pub(crate) enum Fault {
     BadDate,
     FrozenDate,
     IgnoresExpect,
+    ContinuesHttp10,
     /// Thinks that no GET has a body.
     BodilessGets,
     /// None: ends the connection at a GET with a body, without a word.
@@ -160,6 +163,10 @@ pub(crate) enum Fault {
     NoBodies,
     NoChunks,
     NoExtensions,
+    /// Takes the first line behind the chunks for the end of the body.
+    OneTrailer,
+    /// Takes the second for it where the first is a trailer.
+    LineBehindTrailer,
     PrefersLength,
     IgnoresCodings,
     LfEndsChunkLine,
@@ -261,6 +268,9 @@ impl Connection {
             Fault::EndlessHints if asked.method == "POST" => ENDLESS,
             _ => 0,
         };
+        if self.shared.fault == Fault::ContinuesHttp10 && asked.is_10 && asked.expects {
+            self.stream.write_all(CONTINUE).ok()?;
+        }
         for _ in 0..times {
             self.stream.write_all(EARLY_HINTS).ok()?;
             if times == ENDLESS {
@@ -326,7 +336,7 @@ impl Connection {
                 Reading::Partial => {}
                 Reading::Expecting => {
                     if !told && fault != Fault::IgnoresExpect {
-                        self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+                        self.stream.write_all(CONTINUE).ok()?;
                         told = true;
                     }
                 }

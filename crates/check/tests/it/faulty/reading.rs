@@ -14,6 +14,8 @@ pub(super) struct Asked {
     pub(super) is_10: bool,
     pub(super) close: bool,
     pub(super) keep_alive: bool,
+    /// Whether it has a field Expect, of whatever version it is.
+    pub(super) expects: bool,
     /// From the field Authorization.
     pub(super) token: Option<String>,
     pub(super) body: Vec<u8>,
@@ -101,6 +103,7 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
         is_10: head.version == assay_http::Version::Http10,
         close: head.message.close,
         keep_alive: head.message.keep_alive,
+        expects: head.field(bytes, "Expect").is_some(),
         token: token.map(|token| String::from_utf8_lossy(token).into_owned()),
         body,
         len,

@@ -95,19 +95,30 @@ fn chunks_len(bytes: &[u8], fault: Fault) -> Option<usize> {
         let line = line(&bytes[at..], fault)?;
         at += line.len();
         match hexadecimal(line) {
-            0 => loop {
-                let trailer = self::line(&bytes[at..], fault)?;
-                at += trailer.len();
-                if trailer.len() <= 2 {
-                    return Some(at);
-                }
-            },
+            0 => return Some(at + trailers_len(&bytes[at..], fault)?),
             size => {
                 at = at.checked_add(size).filter(|&at| at <= bytes.len())?;
                 let end =
                     if fault == Fault::SkipsToChunkEnd { self::line(&bytes[at..], fault)?.len() } else { 2 };
                 at = (at + end).min(bytes.len());
             }
+        }
+    }
+}
+
+/// Length of what follows the chunks, with the empty line at its end.
+fn trailers_len(bytes: &[u8], fault: Fault) -> Option<usize> {
+    let most = match fault {
+        Fault::OneTrailer => 1,
+        Fault::LineBehindTrailer => 2,
+        _ => usize::MAX,
+    };
+    let (mut at, mut lines) = (0, 0);
+    loop {
+        let trailer = line(&bytes[at..], fault)?;
+        (at, lines) = (at + trailer.len(), lines + 1);
+        if trailer.len() <= 2 || lines == most {
+            return Some(at);
         }
     }
 }
