@@ -201,11 +201,12 @@ fn median(values: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
+mod limit_tests;
+#[cfg(test)]
 mod rate_tests;
 #[cfg(test)]
 mod rounds_tests;
 #[cfg(test)]
 mod tests;
-
 #[cfg(test)]
 mod trust_tests;

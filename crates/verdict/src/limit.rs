@@ -64,6 +64,8 @@ struct Busy {
     cpus: usize,
     /// All CPUs of the server; absent when it could not be observed.
     server: Option<f64>,
+    /// What other programs left of them.
+    left: f64,
     /// Its busiest thread.
     thread: f64,
     /// Its busiest CPU.
@@ -98,6 +100,7 @@ impl Busy {
             // Interrupt work for its sockets is charged to no process, but where the generator works on the same CPUs they
             // tell nothing of the server alone.
             server: median(&sample.server_busy()).map(|own| if shared { own } else { own.max(all) }),
+            left: 1.0 - over_windows(|window| Some(window.machine.server_other_share)).clamp(0.0, 1.0),
             thread: over_windows(busiest_thread),
             cpu: if shared { 0.0 } else { over_windows(busiest_cpu) },
             generator: median(&sample.generator_busy()).unwrap_or(0.0),
@@ -116,7 +119,7 @@ impl Busy {
             return LimitedBy::Both;
         }
         let one = self.cpus > 1 && (self.thread >= THREAD_SATURATED || self.cpu >= THREAD_SATURATED);
-        match (server >= SERVER_SATURATED, generator) {
+        match (server >= SERVER_SATURATED * self.left, generator) {
             (true, true) => LimitedBy::Both,
             (true, false) => LimitedBy::Server,
             (false, _) if one && generator => LimitedBy::Both,

@@ -2,6 +2,7 @@
 
 use assay_model::check::CheckOutcome;
 use assay_model::evidence::Evidence;
+use assay_model::record::{NotRun, Stage};
 
 use super::tests::{check, noisy};
 use crate::testing::{judged, record};
@@ -43,4 +44,19 @@ fn a_round_in_which_one_of_several_failed_counts() {
     let failed = record.rounds[1].runs.iter_mut().find(|run| run.contender == "b").expect("b ran");
     failed.cells.clear();
     assert_eq!(judged(&record).rounds, 3);
+}
+
+#[test]
+fn a_round_in_which_all_failed_is_not_complete() {
+    let series = [noisy(20_000.0, 5, 3), noisy(30_000.0, 6, 3)];
+    let mut record = record(&[("a", &series[0]), ("b", &series[1])]);
+    record.experiment.until_settled = true;
+    for run in record.rounds.iter_mut().skip(1).flat_map(|round| &mut round.runs) {
+        run.cells.clear();
+        let reason = "it ended with signal 9".to_owned();
+        run.failure = Some(NotRun { stage: Stage::Load, reason, remedy: None, log_tail: Vec::new() });
+    }
+    let verdict = judged(&record);
+    let Evidence::Rounds(found) = &check(&verdict.trust, "rounds").evidence else { panic!("{verdict:?}") };
+    assert_eq!((verdict.rounds, found.complete), (1, 1));
 }

@@ -121,7 +121,9 @@ pub(crate) fn complete_rounds(record: &Record) -> Vec<&Round> {
         let there = |(part, left): &(Part<'_>, Option<usize>)| {
             left.is_some_and(|last| *index > last) || measured(part, round)
         };
-        !round.runs.is_empty() && taking_part.iter().all(there)
+        // Where nobody is left, whoever takes part no longer is no reason to call it complete.
+        let is_of_use = round.runs.iter().any(|run| is_measured(run) || run.failure.is_none());
+        is_of_use && taking_part.iter().all(there)
     });
     complete.map(|(_, round)| round).collect()
 }

@@ -226,7 +226,11 @@ impl Planned<'_> {
             let because = Box::new(party.withheld(&self.cell)?);
             Some(Withheld::Of { contender: party.contender.clone(), because })
         };
-        because(&self.base).or_else(|| because(&self.new))
+        match (because(&self.base), because(&self.new)) {
+            // What speaks against windows of one at a time does not hide what speaks against all.
+            (Some(base), Some(new)) if is_of_turns(&base) => Some(new),
+            (base, new) => base.or(new),
+        }
     }
 }
 
@@ -251,7 +255,10 @@ impl Party<'_> {
         let open = self.verdict.latency.iter().filter(|verdict| verdict.cell == *cell);
         let open = open.flat_map(|verdict| &verdict.standings).map(|s| (&s.contender, &s.withheld));
         let mut told = closed.chain(open).filter(|(contender, _)| **contender == self.contender);
-        told.find_map(|(_, withheld)| withheld.clone()).or_else(|| self.failed_at_once(cell))
+        match told.find_map(|(_, withheld)| withheld.clone()) {
+            Some(of_turns) if is_of_turns(&of_turns) => self.failed_at_once(cell).or(Some(of_turns)),
+            told => told.or_else(|| self.failed_at_once(cell)),
+        }
     }
 
     /// Whether it failed too often while another was under load beside it.

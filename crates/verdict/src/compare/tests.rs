@@ -427,6 +427,20 @@ fn void_turns_leave_the_ratio_of_the_duet_and_withhold_their_own_figures() {
 }
 
 #[test]
+fn void_turns_of_one_side_do_not_hide_the_errors_of_the_other() {
+    let mut run = disturbed(duets(0.9, 0.9, 1.0));
+    for life in run.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|life| life.contender == "new")
+    {
+        life.cells[0].duet.iter_mut().for_each(|turn| turn.load.failed = turn.load.ok / 50);
+    }
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let Some(Withheld::Of { contender, because }) = &found.rows[0].withheld else {
+        panic!("{:?}", found.rows)
+    };
+    assert!(contender == "new" && matches!(**because, Withheld::FailedAtOnce { .. }), "{because:?}");
+}
+
+#[test]
 fn void_pairs_cost_themselves_and_too_many_of_them_the_duet() {
     let whole = duets(0.9, 0.9, 1.0);
     let some = waiting(whole.clone(), 2);
