@@ -36,6 +36,11 @@ pub enum PathError {
     TooLong,
 }
 
+/// Whether a request can ask for it: a client has to percent-encode what else there is, such as spaces and quotes.
+pub fn is_sendable(target: &str) -> bool {
+    !target.is_empty() && target.bytes().all(chars::is_target)
+}
+
 /// Takes a target apart.
 #[inline]
 pub fn split(target: &[u8]) -> Parts<'_> {

@@ -52,11 +52,21 @@ fn request(kind: &RequestKind, bytes: u64) -> RequestKind {
     headers.retain(|(name, _)| !CONDITIONS.iter().any(|condition| name.eq_ignore_ascii_case(condition)));
     RequestKind {
         method: if reads { kind.method.clone() } else { "POST".to_owned() },
-        path: format!("/bytes/{bytes}"),
+        path: format!("/bytes/{bytes}{}", definitions(&kind.path)),
         headers,
         expect: Expect::default(),
         ..kind.clone()
     }
+}
+
+/// The placeholders that a path defines, as a query of which nobody takes notice: fields and body may repeat their values.
+fn definitions(path: &str) -> String {
+    let placeholders = path.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
+    let defined: Vec<String> = placeholders
+        .filter(|(inside, _)| inside.contains('='))
+        .map(|(inside, _)| format!("${{{inside}}}"))
+        .collect();
+    if defined.is_empty() { String::new() } else { format!("?{}", defined.join("&")) }
 }
 
 #[cfg(test)]
@@ -71,6 +81,17 @@ mod tests {
     fn answer(request: u32, status: u16, body_bytes: [u64; 2]) -> Learnt {
         let workload = "own".to_owned();
         Learnt { workload, request, status: Some(status), body_bytes, ..Learnt::default() }
+    }
+
+    #[test]
+    fn what_a_path_defines_fields_and_body_may_repeat() {
+        assert_eq!(
+            definitions("/users/${id=random:1..9}/of/${org=seq:1..3}?q=${id}"),
+            "?${id=random:1..9}&${org=seq:1..3}"
+        );
+        assert_eq!(definitions("/users/${id}"), "");
+        let own = asked("[[request]]\npath = \"/b/${id=random:1..9}\"\nheaders = [[\"X-A\", \"${id}\"]]\n");
+        assert_eq!(stand_in(&own, &[15]).requests[0].path, "/bytes/15?${id=random:1..9}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Values with units, as people type them.
 
+use assay_http::target::is_sendable;
 use assay_model::experiment::MAX_GENERATOR_PROCESSES;
 use assay_model::network::{Spec, SpecError};
 use assay_model::units::Nanos;
@@ -11,10 +12,13 @@ pub(crate) fn span(text: &str) -> Result<Nanos, String> {
 
 /// A path to ask for: `/users`, `/users/${id}`, or `*` of OPTIONS (RFC 9112 §3.2.4).
 pub(crate) fn path(text: &str) -> Result<String, String> {
-    if text.starts_with('/') || text == "*" {
-        return Ok(text.to_owned());
+    match text.starts_with('/') || text == "*" {
+        true if is_sendable(text) => Ok(text.to_owned()),
+        true => Err(format!(
+            "`{text}` cannot be asked for; percent-encode what a path cannot have, such as spaces and quotes"
+        )),
+        false => Err(format!("`{text}` is no path; begin it with /")),
     }
-    Err(format!("`{text}` is no path; begin it with /"))
 }
 
 /// What joins client and server, one after the other.
@@ -105,6 +109,17 @@ pub(crate) fn field(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_one_that_can_be_asked_for() {
+        assert!(["/", "*", "/a%20b?c=[d]", "/users/${id=random:1..9}"].iter().all(|text| path(text).is_ok()));
+        assert!(path("users").unwrap_err().contains("begin it with /"));
+        assert!(
+            ["/a b", "/a?b=\"c\"", "/ü"]
+                .iter()
+                .all(|text| path(text).unwrap_err().contains("percent-encode"))
+        );
+    }
 
     #[test]
     fn counts_and_rates() {

@@ -1,5 +1,6 @@
 //! Rules that a file's values must obey beyond their types.
 
+use assay_http::target::is_sendable;
 use assay_model::contender::Contender;
 use assay_model::experiment::{Experiment, MAX_GENERATOR_PROCESSES, Measure, OwnCommand};
 use assay_model::published::Published;
@@ -163,11 +164,11 @@ impl Checked for Workload {
 
 fn bad_request(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
     let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !request.path.starts_with('/') || !visible(&request.path) {
+    if !request.path.starts_with('/') || !is_sendable(&request.path) {
         return fault(
             key("path"),
             format!("`{}` is no request target", request.path),
-            "begin with / and percent-encode what is not visible ASCII",
+            "begin with / and percent-encode what it cannot have, such as spaces and quotes",
         );
     }
     if request.method.is_empty() || !request.method.bytes().all(|byte| byte.is_ascii_alphabetic()) {

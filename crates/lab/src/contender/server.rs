@@ -1,7 +1,8 @@
 //! A running server: started under a supervisor and found ready, or found running; stopped without a trace.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use assay_host::names;
@@ -202,7 +203,20 @@ impl Server {
 
     /// How it died, when something hints at its death, the news of which may be on its way.
     pub(crate) fn suspected_death(&mut self, stage: Stage) -> Option<NotRun> {
-        self.death_within(END_PATIENCE, stage)
+        self.death_within(END_PATIENCE, stage).or_else(|| self.departure(stage))
+    }
+
+    /// That nobody listens any more where one listened that ran already, whose end nobody tells us.
+    fn departure(&self, stage: Stage) -> Option<NotRun> {
+        let address =
+            names::resolve(&self.authority).ok().filter(|_| self.held.is_none())?.first().copied()?;
+        let refused = TcpStream::connect_timeout(&address, END_PATIENCE).err()?;
+        (refused.kind() == io::ErrorKind::ConnectionRefused).then(|| NotRun {
+            stage,
+            reason: format!("nobody listens at {address} any more"),
+            remedy: Some("see why the server ended, and start it again".to_owned()),
+            log_tail: Vec::new(),
+        })
     }
 
     fn death_within(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {

@@ -335,10 +335,16 @@ pub(super) fn wanted<T>(
         death = server.death(Stage::Load);
         death.is_none() && !stop.now()
     };
-    work(&mut wanted).map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
-        (Some(death), _) => Halt::Failed(death),
-        (None, LoadError::Unwanted) => Halt::Stopped,
-        (None, error) => Halt::Failed(generator_failure(error)),
+    work(&mut wanted).map_err(|error| {
+        let death = death.or_else(|| match error {
+            LoadError::Unwanted => server.death(Stage::Load),
+            LoadError::Failed { .. } => server.suspected_death(Stage::Load),
+        });
+        match (death, error) {
+            (Some(death), _) => Halt::Failed(death),
+            (None, LoadError::Unwanted) => Halt::Stopped,
+            (None, error) => Halt::Failed(generator_failure(error)),
+        }
     })
 }
 
