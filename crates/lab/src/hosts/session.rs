@@ -59,6 +59,8 @@ struct State {
     number: u64,
     jobs: u64,
     ended: BTreeMap<u64, Ended>,
+    /// What came last that is no message of an agent: the words of a transport that breaks off, for one.
+    strange: Option<String>,
     is_over: bool,
 }
 
@@ -161,7 +163,8 @@ impl Session {
 
     fn lost(&self, state: &mut State) -> HostError {
         state.is_over = true;
-        HostError::Lost { host: self.host.clone(), said: state.wire.complaint() }
+        let said = state.strange.take().unwrap_or_else(|| state.wire.complaint());
+        HostError::Lost { host: self.host.clone(), said }
     }
 }
 
@@ -238,13 +241,15 @@ impl Agent for Session {
 
 impl State {
     fn new(wire: Wire) -> Self {
-        Self { wire, number: 0, jobs: 0, ended: BTreeMap::new(), is_over: false }
+        Self { wire, number: 0, jobs: 0, ended: BTreeMap::new(), strange: None, is_over: false }
     }
 
     /// Keeps what was told without having been asked for; answers that nobody waits for any more are dropped.
     fn note(&mut self, heard: Heard) {
-        if let Heard::Told(Told::Exited { job, ended }, _) = heard {
-            self.ended.insert(job, ended);
+        match heard {
+            Heard::Told(Told::Exited { job, ended }, _) => drop(self.ended.insert(job, ended)),
+            Heard::Strange(said) => self.strange = Some(said),
+            _ => {}
         }
     }
 
