@@ -26,6 +26,7 @@ pub mod hosts;
 mod in_use;
 mod inherited;
 pub mod log;
+mod marks;
 mod names;
 mod network;
 mod outlook;

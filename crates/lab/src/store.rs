@@ -18,17 +18,13 @@ use serde::Deserialize;
 use crate::catalogue::{Trusted, hint_beside};
 use crate::error::LabError;
 use crate::in_use;
+use crate::marks::{RECORD_FILE, WORK, WORK_MARK, is_name_of_run, is_work};
 use crate::owner::is_own;
 
-const RECORD_FILE: &str = "record.json";
 /// The command that lists them.
 const LISTS: &str = "assay list runs --all";
 /// Longest record that is read: hundreds of times what a long run of many contenders leaves.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// What passes by during a run.
-const WORK: &str = "work";
-/// Says of such a folder that a run made it: others have folders of that name, too.
-const WORK_MARK: &str = ".assay-work";
 /// Runs in which an earlier word on a contender is looked for, the latest first.
 const MOST_RUNS_BEFORE: usize = 20;
 /// Runs of one experiment that may begin within a second.
@@ -97,10 +93,15 @@ impl Store {
         })
     }
 
+    /// The folder that holds all runs.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What passed by in runs that are over, and was not removed because they were killed.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| is_run(&entry.file_name().to_string_lossy()));
+        let folders = entries.filter(|entry| is_name_of_run(&entry.file_name().to_string_lossy()));
         let folders = folders.map(|entry| entry.path());
         let own = |folder: PathBuf| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -199,18 +200,10 @@ fn asked_in(record: &Path) -> Vec<(String, Conformance)> {
     asked.into_iter().filter_map(|one| Some((one.name, one.conformance?))).collect()
 }
 
-/// Whether a folder may have been made by [`Store::create`]: others keep results in folders with `logs`, too.
-fn is_run(name: &str) -> bool {
-    let digits = |text: &str, number: usize| text.len() == number && text.bytes().all(|b| b.is_ascii_digit());
-    let mut parts = name.splitn(3, '-');
-    let mut next = || parts.next().unwrap_or_default();
-    digits(next(), 8) && digits(next(), 6) && !next().is_empty()
-}
-
 /// Whether that is there only during a run.
 fn is_passing(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(assay_file::ASIDE_PREFIX) || (name == WORK && path.join(WORK_MARK).is_file())
+    name.starts_with(assay_file::ASIDE_PREFIX) || is_work(path)
 }
 
 /// `last` is 0, `last~2` is 2.

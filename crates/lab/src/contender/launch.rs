@@ -125,7 +125,8 @@ pub(super) fn launch(
     }
     let host = order.host;
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
-    let lost = |error: HostError| failed(error.to_string(), &mend_command(order));
+    let lost =
+        |error: HostError| failed(error.to_string(), &error.remedy().unwrap_or_else(|| mend_command(order)));
     let port = host
         .free_port(order.link, process.port)
         .map_err(|error| failed(error.to_string(), "end the program that uses it, or choose another port"))?;

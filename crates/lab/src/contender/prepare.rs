@@ -38,8 +38,15 @@ pub(crate) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Probes every need.
+    /// Probes every need, where its folder can be brought to its host.
     pub(crate) fn needs(&self) -> Result<(), NotRun> {
+        let apart = |error: HostError| NotRun {
+            stage: Stage::Needs,
+            remedy: error.remedy(),
+            reason: error.to_string(),
+            log_tail: Vec::new(),
+        };
+        self.host.bring(&self.process.folder).map_err(apart)?;
         self.process.needs.iter().try_for_each(|need| self.need(need))
     }
 

@@ -54,7 +54,7 @@ impl DistantCluster {
     /// Has our program there make a cluster that listens at the host's address.
     pub(super) fn start(elsewhere: &Elsewhere, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let mut wanted = || !order.stop.soon();
-        let (away, found) = Host::open(&elsewhere.host, &order.tools, &elsewhere.version, &mut wanted)?;
+        let (away, found) = Host::open(&elsewhere.host, &order.tools, &elsewhere.version, None, &mut wanted)?;
         let loopback = Link::loopback();
         let port = away.free_port(&loopback, None)?;
         let address = away.address(&loopback);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::error::HostError;
 use super::frame::MAX_BODY;
 use super::message::{Answer, Request, Start};
-use super::parcels::Packed;
+use super::parcels::{Digest, Packed, Unfit};
 use crate::supervisor::{Ended, SupervisorOptions};
 
 /// Longest wait for an answer that needs no more than a look.
@@ -67,17 +67,22 @@ pub trait Agent: Send + Sync {
         HostError::Refused { host: self.name().to_owned(), problem }
     }
 
+    /// That a folder cannot be brought there.
+    fn untravelled(&self, folder: &Path, Unfit { problem, remedy }: Unfit) -> HostError {
+        HostError::Travel { host: self.name().to_owned(), folder: folder.to_owned(), problem, remedy }
+    }
+
     /// An answer to another question than was asked: a fault of ours.
     fn unexpected(&self, answer: &Answer) -> HostError {
         self.refused(format!("its agent answers another question: {answer:?}"))
     }
 }
 
-/// Brings a folder to a host: what is missing there of its contents travels. Returns where it is.
+/// Brings `folder` to a host, which was `packed`: what is missing there of its contents travels. Returns where it is.
 ///
 /// # Errors
-/// As [`Agent::ask_with`], and when a file can no longer be read.
-pub fn bring(agent: &dyn Agent, name: &str, packed: &Packed) -> Result<PathBuf, HostError> {
+/// As [`Agent::ask_with`], and [`HostError::Travel`] when a file can no longer be read, or is another by now.
+pub fn bring(agent: &dyn Agent, name: &str, folder: &Path, packed: &Packed) -> Result<PathBuf, HostError> {
     let contents = packed.contents.keys().cloned().collect();
     let contents = match agent.ask(Request::Missing { contents })? {
         Answer::Missing { contents } => contents,
@@ -85,7 +90,7 @@ pub fn bring(agent: &dyn Agent, name: &str, packed: &Packed) -> Result<PathBuf, 
     };
     for sha256 in contents {
         if let Some(path) = packed.contents.get(&sha256) {
-            bring_content(agent, &sha256, path)?;
+            bring_content(agent, &sha256, folder, path)?;
         }
     }
     let request = Request::Folder { name: name.to_owned(), files: packed.files.clone() };
@@ -95,19 +100,29 @@ pub fn bring(agent: &dyn Agent, name: &str, packed: &Packed) -> Result<PathBuf, 
     }
 }
 
-fn bring_content(agent: &dyn Agent, sha256: &str, path: &Path) -> Result<(), HostError> {
-    let unreadable =
-        |error: std::io::Error| agent.refused(format!("cannot read {}: {error}", path.display()));
+fn bring_content(agent: &dyn Agent, sha256: &str, folder: &Path, path: &Path) -> Result<(), HostError> {
+    let cannot = |problem: String| {
+        agent
+            .untravelled(folder, Unfit { problem, remedy: "keep out of it what is written while assay runs" })
+    };
+    let unreadable = |error: std::io::Error| cannot(format!("cannot read {}: {error}", path.display()));
     let mut file = File::open(path).map_err(unreadable)?;
+    let mut digest = Digest::default();
     loop {
         let mut part = Vec::new();
         let read = file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part).map_err(unreadable)?;
+        digest.feed(&part);
         let is_last = read < MAX_BODY;
-        let request = Request::Content { sha256: sha256.to_owned(), is_last };
-        agent.ask_with(request, part, PATIENCE)?;
-        if is_last {
-            return Ok(());
+        let send =
+            |part| agent.ask_with(Request::Content { sha256: sha256.to_owned(), is_last }, part, PATIENCE);
+        if !is_last {
+            send(part)?;
+            continue;
         }
+        if digest.finish() != sha256 {
+            return Err(cannot(format!("{} has changed on its way", path.display())));
+        }
+        return send(part).map(drop);
     }
 }
 

@@ -1,5 +1,7 @@
 //! What goes wrong with a host.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 /// What goes wrong with a host.
@@ -49,6 +51,18 @@ pub enum HostError {
         /// What it refused, and why.
         problem: String,
     },
+    /// A folder cannot be brought there as it is.
+    #[error("{} cannot travel to {host}: {problem}", folder.display())]
+    Travel {
+        /// The host's name.
+        host: String,
+        /// The folder here.
+        folder: PathBuf,
+        /// Why it cannot, in words.
+        problem: String,
+        /// How to mend it.
+        remedy: &'static str,
+    },
     /// It cannot be done on this host.
     #[error("{problem}")]
     Here {
@@ -70,4 +84,14 @@ pub enum HostError {
         /// The host's name.
         host: String,
     },
+}
+
+impl HostError {
+    /// How to mend it, where the error has a remedy of its own that it does not tell itself.
+    pub(crate) fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Travel { remedy, .. } => Some((*remedy).to_owned()),
+            _ => None,
+        }
+    }
 }

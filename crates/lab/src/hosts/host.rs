@@ -52,6 +52,8 @@ struct There {
     interrupts_apart: Option<bool>,
     /// The agent's own folder, which goes with it.
     work: PathBuf,
+    /// The folder here that holds all runs, which does not travel.
+    runs: Option<PathBuf>,
     /// Folders of ours, and where they are there.
     brought: Mutex<BTreeMap<PathBuf, PathBuf>>,
 }
@@ -83,7 +85,8 @@ impl Host {
         Self(Arc::new(Inner { agent: Box::new(Here::new(tools)), tools: tools.clone(), there: None }))
     }
 
-    /// Starts an agent on `host`, while that is `wanted`, and brings the files there that contenders serve.
+    /// Starts an agent on `host`, while that is `wanted`, and brings the files there that contenders serve. Of folders that are brought
+    /// later, the folder `runs` that holds all runs stays here.
     ///
     /// # Errors
     /// When no agent answers there, or what the lab file says of the host is not so.
@@ -91,6 +94,7 @@ impl Host {
         host: &LabHost,
         tools: &Tools,
         version: &str,
+        runs: Option<&Path>,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(Self, PlacedHost), HostError> {
         let own = OwnProgram { path: tools.assay.clone(), version: version.to_owned() };
@@ -100,7 +104,7 @@ impl Host {
         session.ask(Request::Port { address, fixed: None })?;
         let clock = session.clock()?;
         let (diagnosis, cpus) = machine(&session, host)?;
-        let files = bring_folder(&session, &session.work, "files", &tools.files)?;
+        let files = bring_folder(&session, &session.work, "files", &tools.files, runs)?;
         let tools =
             Tools { assay: session.program.clone(), files, preload: None, secrets: tools.secrets.clone() };
         let told = PlacedHost {
@@ -112,7 +116,8 @@ impl Host {
         };
         let interrupts_apart = told.host.interrupts_apart;
         let work = session.work.clone();
-        let there = There { address, cpus, interrupts_apart, work, brought: Mutex::default() };
+        let (runs, brought) = (runs.map(Path::to_owned), Mutex::default());
+        let there = There { address, cpus, interrupts_apart, work, runs, brought };
         Ok((Self(Arc::new(Inner { agent: Box::new(session), tools, there: Some(there) })), told))
     }
 
@@ -191,13 +196,14 @@ impl Host {
 
     /// Where a folder of ours is there, as that of a contender: it travels once.
     pub(crate) fn bring(&self, folder: &Path) -> Result<PathBuf, HostError> {
-        let Some(There { work, brought, .. }) = &self.0.there else { return Ok(folder.to_owned()) };
+        let Some(There { work, runs, brought, .. }) = &self.0.there else { return Ok(folder.to_owned()) };
         let mut brought = brought.lock().unwrap_or_else(PoisonError::into_inner);
         let (root, within) = together(folder);
         if let Some(there) = brought.get(root) {
             return Ok(there.join(within));
         }
-        let there = bring_folder(&*self.0.agent, work, &format!("folder-{}", brought.len()), root)?;
+        let name = format!("folder-{}", brought.len());
+        let there = bring_folder(&*self.0.agent, work, &name, root, runs.as_deref())?;
         brought.insert(root.to_owned(), there.clone());
         Ok(there.join(within))
     }
@@ -516,13 +522,18 @@ fn together(folder: &Path) -> (&Path, &Path) {
 }
 
 /// Brings a folder to another host; where it is there, and would be if there were one.
-fn bring_folder(agent: &dyn Agent, work: &Path, name: &str, folder: &Path) -> Result<PathBuf, HostError> {
+fn bring_folder(
+    agent: &dyn Agent,
+    work: &Path,
+    name: &str,
+    folder: &Path,
+    runs: Option<&Path>,
+) -> Result<PathBuf, HostError> {
     if !folder.is_dir() {
         return Ok(work.join(name));
     }
-    let cannot =
-        |problem: String| agent.refused(format!("{} cannot travel there: {problem}", folder.display()));
-    bring(agent, name, &pack(folder).map_err(cannot)?)
+    let packed = pack(folder, runs).map_err(|unfit| agent.untravelled(folder, unfit))?;
+    bring(agent, name, folder, &packed)
 }
 
 #[cfg(test)]

@@ -205,8 +205,8 @@ pub enum ParcelKind {
     File {
         /// SHA-256 of its content.
         sha256: String,
-        /// Whether it may be executed.
-        is_program: bool,
+        /// Who may read, write and execute it, as in chmod(2).
+        mode: u32,
     },
     /// A symbolic link.
     Link {
@@ -449,7 +449,7 @@ mod tests {
             variables: vec![("PORT".into(), OsString::from_vec(vec![0xff]))],
             is_spoken_to: false,
         };
-        let file = ParcelKind::File { sha256: "00".to_owned(), is_program: true };
+        let file = ParcelKind::File { sha256: "00".to_owned(), mode: 0o755 };
         let files = vec![Parcel { path: "a/b".to_owned(), what: file }];
         for request in [
             Request::Clock,

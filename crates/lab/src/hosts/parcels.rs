@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::message::{Parcel, ParcelKind};
+use crate::marks;
 
 /// Most files of a folder that travels: more is not a contender's source but what a build left there.
 const MAX_FILES: usize = 20_000;
@@ -16,6 +17,9 @@ const MAX_FILES: usize = 20_000;
 const MAX_BYTES: u64 = 256 << 20;
 /// Folders that builds make or package managers fill, and that are made anew where the contender is built.
 const LEFT_OUT: [&str; 6] = [".git", ".venv", "__pycache__", "node_modules", "target", "venv"];
+
+/// What a file keeps of its mode: who may read, write and execute it (chmod(2)), and nothing that lends the rights of its owner.
+const PERMISSIONS: u32 = 0o777;
 
 /// What is in a folder, and where the contents are.
 #[derive(Debug, Default)]
@@ -26,58 +30,103 @@ pub struct Packed {
     pub contents: BTreeMap<String, PathBuf>,
 }
 
-/// Looks through `folder`, but for what builds leave in it.
+/// What speaks against a folder that is to travel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// What is the matter with it, in words.
+    pub problem: String,
+    /// How to mend it.
+    pub remedy: &'static str,
+}
+
+/// How a folder is mended that is too large.
+const TOO_MUCH: &str =
+    "take out what a build left there, or start assay in a folder with nothing but what the server needs";
+/// How one is mended that cannot be read.
+const UNREADABLE: &str = "make it readable, or take it out";
+
+/// Looks through `folder`, but for what builds leave in it and for what stays here: runs of assay, and the folder `runs` that holds them.
+/// What earlier runs found is nobody's business there, and the requests of this one may carry a secret.
 ///
 /// # Errors
-/// In words: what cannot be read, or is too much, or has a name that is no text.
-pub fn pack(folder: &Path) -> Result<Packed, String> {
-    let mut packed = Packed::default();
-    let mut left = MAX_BYTES;
-    pack_below(folder, "", &mut packed, &mut left)?;
-    Ok(packed)
+/// What cannot be read, or is too much, or has a name that is no text.
+pub fn pack(folder: &Path, runs: Option<&Path>) -> Result<Packed, Unfit> {
+    let mut packing = Packing { packed: Packed::default(), left: MAX_BYTES, runs: runs.and_then(identity) };
+    packing.below(folder, "")?;
+    Ok(packing.packed)
 }
 
-fn pack_below(folder: &Path, within: &str, packed: &mut Packed, left: &mut u64) -> Result<(), String> {
-    let cannot = |path: &Path, error: io::Error| format!("cannot read {}: {error}", path.display());
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut entries = entries.map_err(|error| cannot(folder, error))?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let name = entry.file_name().into_string();
-        let name = name.map_err(|_| format!("{} has a name that is not UTF-8; rename it", path.display()))?;
-        let kind = entry.file_type().map_err(|error| cannot(&path, error))?;
-        let within = if within.is_empty() { name.clone() } else { format!("{within}/{name}") };
-        if packed.files.len() >= MAX_FILES {
-            return Err(format!("more than {MAX_FILES} files are in it; take out what a build left there"));
-        }
-        if kind.is_dir() {
-            if LEFT_OUT.contains(&&*name) {
-                continue;
-            }
-            packed.files.push(Parcel { path: within.clone(), what: ParcelKind::Folder });
-            pack_below(&path, &within, packed, left)?;
-        } else if kind.is_symlink() {
-            let to = fs::read_link(&path).map_err(|error| cannot(&path, error))?;
-            let to = to.to_string_lossy().into_owned();
-            packed.files.push(Parcel { path: within, what: ParcelKind::Link { to } });
-        } else if kind.is_file() {
-            let what = pack_file(&path, packed, left).map_err(|error| cannot(&path, error))?;
-            packed.files.push(Parcel { path: within, what });
-        }
+/// What a folder is, by whatever path it is reached.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    fs::metadata(folder).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A folder that is looked through.
+struct Packing {
+    packed: Packed,
+    /// Bytes that may still come.
+    left: u64,
+    /// The folder of all runs.
+    runs: Option<(u64, u64)>,
+}
+
+impl Packing {
+    fn below(&mut self, folder: &Path, within: &str) -> Result<(), Unfit> {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = entries.map_err(|error| unreadable(folder, &error))?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.iter().try_for_each(|entry| self.entry(entry, within))
     }
-    Ok(())
+
+    fn entry(&mut self, entry: &fs::DirEntry, within: &str) -> Result<(), Unfit> {
+        let path = entry.path();
+        let name = entry.file_name().into_string().map_err(|_| Unfit {
+            problem: format!("{} has a name that is not UTF-8", path.display()),
+            remedy: "rename it",
+        })?;
+        let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
+        if kind.is_dir() && self.stays(&path, &name) {
+            return Ok(());
+        }
+        let within = if within.is_empty() { name } else { format!("{within}/{name}") };
+        if self.packed.files.len() >= MAX_FILES {
+            let problem = format!("more than {MAX_FILES} files are in it");
+            return Err(Unfit { problem, remedy: TOO_MUCH });
+        }
+        let what = if kind.is_dir() {
+            ParcelKind::Folder
+        } else if kind.is_symlink() {
+            let to = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
+            ParcelKind::Link { to: to.to_string_lossy().into_owned() }
+        } else if kind.is_file() {
+            self.file(&path)?
+        } else {
+            return Ok(());
+        };
+        self.packed.files.push(Parcel { path: within.clone(), what });
+        if kind.is_dir() { self.below(&path, &within) } else { Ok(()) }
+    }
+
+    /// Whether a folder does not travel.
+    fn stays(&self, path: &Path, name: &str) -> bool {
+        let holds_runs = || self.runs.is_some() && identity(path) == self.runs;
+        LEFT_OUT.contains(&name) || marks::is_run(path) || holds_runs()
+    }
+
+    fn file(&mut self, path: &Path) -> Result<ParcelKind, Unfit> {
+        let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        self.left = self.left.checked_sub(found.len()).ok_or_else(|| Unfit {
+            problem: format!("with {} it has more than {} MiB", path.display(), MAX_BYTES >> 20),
+            remedy: TOO_MUCH,
+        })?;
+        let sha256 = File::open(path).and_then(digest).map_err(|error| unreadable(path, &error))?;
+        self.packed.contents.entry(sha256.clone()).or_insert_with(|| path.to_owned());
+        Ok(ParcelKind::File { sha256, mode: found.permissions().mode() & PERMISSIONS })
+    }
 }
 
-fn pack_file(path: &Path, packed: &mut Packed, left: &mut u64) -> io::Result<ParcelKind> {
-    let metadata = fs::metadata(path)?;
-    *left = left.checked_sub(metadata.len()).ok_or_else(|| {
-        let problem = format!("with it the folder has more than {} MiB", MAX_BYTES >> 20);
-        io::Error::other(problem)
-    })?;
-    let sha256 = digest(File::open(path)?)?;
-    packed.contents.entry(sha256.clone()).or_insert_with(|| path.to_owned());
-    Ok(ParcelKind::File { sha256, is_program: metadata.permissions().mode() & 0o111 != 0 })
+fn unreadable(path: &Path, error: &io::Error) -> Unfit {
+    Unfit { problem: format!("cannot read {}: {error}", path.display()), remedy: UNREADABLE }
 }
 
 /// SHA-256 of what can be read, in hexadecimal digits (FIPS 180-4).
@@ -85,17 +134,32 @@ fn pack_file(path: &Path, packed: &mut Packed, left: &mut u64) -> io::Result<Par
 /// # Errors
 /// As reading.
 pub fn digest(mut from: impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
+    let mut digest = Digest::default();
     let mut buffer = [0; 64 << 10];
     loop {
         match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => hasher.update(&buffer[..read]),
+            Ok(0) => return Ok(digest.finish()),
+            Ok(read) => digest.feed(&buffer[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// SHA-256 of what comes in parts.
+#[derive(Default)]
+pub(super) struct Digest(Sha256);
+
+impl Digest {
+    /// Takes the next part.
+    pub(super) fn feed(&mut self, part: &[u8]) {
+        self.0.update(part);
+    }
+
+    /// The digest of all parts, in hexadecimal digits.
+    pub(super) fn finish(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Contents that have come, each a file named by its SHA-256.
@@ -158,9 +222,9 @@ impl Contents {
         match &parcel.what {
             ParcelKind::Folder => fs::create_dir(&path).map_err(failed),
             ParcelKind::Link { to } => symlink(to, &path).map_err(failed),
-            ParcelKind::File { sha256, is_program } => {
+            ParcelKind::File { sha256, mode } => {
                 let from = self.path(sha256).ok_or_else(strange)?;
-                let mode = if *is_program { 0o755 } else { 0o644 };
+                let mode = mode & PERMISSIONS;
                 let mut file = File::options();
                 // Nothing is written through a link that came before.
                 let file = file.write(true).create_new(true).mode(mode).open(&path);
@@ -196,10 +260,11 @@ mod tests {
         fs::write(from.join("run.sh"), "#!/bin/sh\n").expect("file");
         fs::set_permissions(from.join("run.sh"), Permissions::from_mode(0o755)).expect("mode");
         fs::write(from.join("src/main"), "same").expect("file");
+        fs::set_permissions(from.join("src/main"), Permissions::from_mode(0o600)).expect("mode");
         fs::write(from.join("src/other"), "same").expect("file");
         fs::write(from.join("target/debug/big"), "left by a build").expect("file");
         symlink("src/main", from.join("link")).expect("link");
-        let packed = pack(&from).expect("packed");
+        let packed = pack(&from, None).expect("packed");
         assert_eq!(packed.contents.len(), 2, "what is the same travels once");
 
         let mut contents = Contents::new(root.path().join("contents"));
@@ -214,9 +279,50 @@ mod tests {
         assert_eq!(contents.missing(wanted), Vec::<String>::new());
         let to = root.path().join("to");
         contents.unpack(&to, &packed.files).expect("unpacked");
-        assert_eq!(pack(&to).expect("packed").files, packed.files);
+        assert_eq!(pack(&to, None).expect("packed").files, packed.files);
+        let mode = |path: &str| to.join(path).metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(
+            (mode("run.sh"), mode("src/main")),
+            (0o755, 0o600),
+            "nobody else may read what was private"
+        );
         assert!(!to.join("target").exists() && to.join("src/empty").is_dir());
         assert_eq!(fs::read_to_string(to.join("link")).expect("read"), "same");
+    }
+
+    #[test]
+    fn runs_stay_here() {
+        let root = tempfile::tempdir().expect("folder");
+        let run = "20261120-221530-mine";
+        for file in [
+            "server.py",
+            "results/20261120-221530-mine/logs/unfinished.log",
+            &format!("elsewhere/{run}/record.json"),
+            &format!("elsewhere/{run}/logs/server.log"),
+            &format!("elsewhere/{run}-2/work/.assay-work"),
+            &format!("elsewhere/{run}-2/work/get.json"),
+            "models/20261120-221530-resnet/logs/weights",
+        ] {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("folder");
+            fs::write(path, file).expect("file");
+        }
+        // It is the same folder by another path.
+        let runs = root.path().join("models/../results");
+        let packed = pack(root.path(), Some(&runs)).expect("packed");
+        let is_file = |parcel: &&Parcel| matches!(parcel.what, ParcelKind::File { .. });
+        let files: Vec<&str> = packed.files.iter().filter(is_file).map(|parcel| &*parcel.path).collect();
+        assert_eq!(files, ["models/20261120-221530-resnet/logs/weights", "server.py"]);
+    }
+
+    #[test]
+    fn what_cannot_travel_says_why_and_how_that_is_mended() {
+        let root = tempfile::tempdir().expect("folder");
+        let heavy = File::create(root.path().join("heavy")).expect("file");
+        heavy.set_len(MAX_BYTES + 1).expect("a file with holes");
+        let unfit = pack(root.path(), None).expect_err("too much");
+        assert!(unfit.problem.contains("heavy it has more than 256 MiB"), "{unfit:?}");
+        assert_eq!(unfit.remedy, TOO_MUCH);
     }
 
     #[test]
@@ -227,7 +333,7 @@ mod tests {
         assert!(contents.take(&sha256, b"y", true).expect_err("changed").contains("has come as"));
         assert!(contents.take("../../x", b"x", true).is_err());
         contents.take(&sha256, b"x", true).expect("taken");
-        let file = || ParcelKind::File { sha256: sha256.clone(), is_program: false };
+        let file = || ParcelKind::File { sha256: sha256.clone(), mode: 0o600 };
         let up = || ParcelKind::Link { to: "..".to_owned() };
         for (number, parcels) in [
             vec![("../x", file())],

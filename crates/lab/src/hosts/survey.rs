@@ -66,7 +66,7 @@ fn links_from(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Result<
     let files = work.path().join("files");
     let tools = Tools { assay: own.path.clone(), files, preload: None, secrets };
     let told = |error: HostError| error.to_string();
-    let (host, _) = Host::open(server, &tools, &own.version, &mut || true).map_err(told)?;
+    let (host, _) = Host::open(server, &tools, &own.version, None, &mut || true).map_err(told)?;
     let probe = LinkProbe {
         tools: &tools,
         link: &Link::loopback(),

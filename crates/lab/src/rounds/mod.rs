@@ -158,7 +158,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, LabError> {
         let (settings, facts) = network::provision(plan)?;
         let link = network::for_asking(&settings);
-        let (opened, placed): (Vec<_>, Vec<_>) = server_hosts::open(plan, stop)?.into_iter().unzip();
+        let (opened, placed): (Vec<_>, Vec<_>) = server_hosts::open(plan, store, stop)?.into_iter().unzip();
         let generator_hosts = look_at_generators(plan, stop)?;
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;

@@ -15,6 +15,7 @@ use crate::hosts::host::Host;
 use crate::log;
 use crate::plan::RunPlan;
 use crate::stop::Stop;
+use crate::store::Store;
 
 /// A host of servers, and those that load it.
 pub(super) struct ServerHost {
@@ -25,11 +26,12 @@ pub(super) struct ServerHost {
     pub(super) load: Option<Hosts>,
 }
 
-/// The agents of all hosts of servers, with what they are.
-pub(super) fn open(plan: &RunPlan, stop: &Stop) -> Result<Vec<(Host, PlacedHost)>, LabError> {
+/// The agents of all hosts of servers, with what they are; of `store` nothing travels there.
+pub(super) fn open(plan: &RunPlan, store: &Store, stop: &Stop) -> Result<Vec<(Host, PlacedHost)>, LabError> {
     let mut wanted = || !stop.soon();
     let mut open = |host| {
-        let opened = Host::open(host, &plan.tools, &plan.program.version, &mut wanted)?;
+        let runs = Some(store.root());
+        let opened = Host::open(host, &plan.tools, &plan.program.version, runs, &mut wanted)?;
         opened.0.expect_silence(longest_window(&plan.experiment)).map(|()| opened)
     };
     let opened: Vec<(Host, PlacedHost)> =

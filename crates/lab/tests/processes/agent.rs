@@ -71,7 +71,8 @@ fn a_folder_travels_and_is_run_watched_and_ended() {
     let folder = tempfile::tempdir().expect("folder");
     std::fs::write(folder.path().join("say.sh"), "echo \"$GREETING\"; exec sleep 1000\n").expect("file");
     let session = local();
-    let there = bring(&session, "contender", &pack(folder.path()).expect("packed")).expect("brought");
+    let packed = pack(folder.path(), None).expect("packed");
+    let there = bring(&session, "contender", folder.path(), &packed).expect("brought");
     assert!(there.starts_with(&session.work) && there.join("say.sh").is_file());
     let job = start(&session, &there, "exec sh say.sh");
     eventually("it speaks", || log(&session, job) == "hello\n");
@@ -139,6 +140,18 @@ fn parts(work: &Path) -> [u32; 2] {
     let inner: u32 = inner[0].split(':').next().expect("pid").parse().expect("pid");
     let outer = assay_host::process::find(inner).expect("alive").parent;
     [outer, inner]
+}
+
+#[test]
+fn a_file_that_changes_on_its_way_is_told_with_its_name() {
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("server.log");
+    std::fs::write(&file, "a line\n").expect("file");
+    let packed = pack(folder.path(), None).expect("packed");
+    std::fs::write(&file, "a line\nand another\n").expect("grown");
+    let told = bring(&local(), "contender", folder.path(), &packed).expect_err("it is another");
+    assert!(told.to_string().contains("server.log has changed on its way"), "{told}");
+    assert!(matches!(told, HostError::Travel { .. }), "{told:?}");
 }
 
 #[test]
