@@ -176,7 +176,9 @@ function intervalDecimals(scale: Scale, of: Interval, factor: number): number {
   const rounded = ROUNDED_SHARE * Math.max(Math.abs(of.low), Math.abs(of.high));
   if (!(halfWidth > rounded) || !Number.isFinite(halfWidth)) return usual;
   const needed = Math.max(0, -Math.floor(Math.log10(halfWidth / factor)));
-  return Math.min(Math.max(needed, usual), usual + 2);
+  // Whoever reads thousands has digits enough.
+  const most = Math.abs(of.estimate) / factor >= 1000 ? usual : usual + 2;
+  return Math.min(Math.max(needed, usual), most);
 }
 
 function unitOf(scale: Scale, value: number): readonly [number, string] {

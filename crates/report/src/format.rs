@@ -363,7 +363,9 @@ impl Scale {
         let usual = (self.decimals)(of.estimate / factor);
         let Some(half_width) = half_width(of) else { return usual };
         let needed = (-(half_width / factor).log10().floor()).max(0.0) as usize;
-        needed.clamp(usual, usual + 2)
+        // Whoever reads thousands has digits enough.
+        let most = if of.estimate.abs() / factor >= THOUSAND { usual } else { usual + 2 };
+        needed.clamp(usual, most)
     }
 
     fn unit_of(&self, value: f64) -> (f64, &'static str) {
