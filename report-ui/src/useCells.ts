@@ -5,9 +5,9 @@ import type { Spot } from "./types";
 
 export function useCells(report: Report, wanted: (spot: Spot) => boolean): Cell[] {
   const { source, head, view } = report;
-  const indices = head.spots.flatMap((spot, i) => (wanted(spot) ? [i] : []));
+  const isWanted = head.spots.map(wanted);
   return useMemo(
-    () => indices.flatMap((index) => head.spots.slice(index, index + 1).map((spot) => cellOf(report, spot, source.findings(view.run, index)))),
-    [report, indices.join()],
+    () => head.spots.flatMap((spot, index) => (isWanted[index] ? [cellOf(report, spot, source.findings(view.run, index))] : [])),
+    [report, isWanted.join()],
   );
 }

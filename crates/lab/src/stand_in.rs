@@ -2,6 +2,7 @@
 //! the others have (docs/method/measures.md#the-limit-beside-servers-of-ones-own).
 
 use assay_model::learnt::Learnt;
+use assay_model::template::placeholders;
 use assay_model::workload::{Expect, RequestKind, Workload};
 
 /// The longest answer that the limit makes.
@@ -61,11 +62,8 @@ fn request(kind: &RequestKind, bytes: u64) -> RequestKind {
 
 /// The placeholders that a path defines, as a query of which nobody takes notice: fields and body may repeat their values.
 fn definitions(path: &str) -> String {
-    let placeholders = path.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
-    let defined: Vec<String> = placeholders
-        .filter(|(inside, _)| inside.contains('='))
-        .map(|(inside, _)| format!("${{{inside}}}"))
-        .collect();
+    let defining = placeholders(path).filter(|inside| inside.contains('='));
+    let defined: Vec<String> = defining.map(|inside| format!("${{{inside}}}")).collect();
     if defined.is_empty() { String::new() } else { format!("?{}", defined.join("&")) }
 }
 

@@ -179,7 +179,7 @@ pub(crate) fn grounds(spending: &Spending) -> String {
             format::count(spending.samples),
             count_of(spending.restarts as usize, "restart")
         ),
-        match is_off(spending.sampled_share) {
+        match is_far(spending.sampled_share - 1.0) {
             true => format!("they stand for {sampled} of {of_what}, which is too far from all of it"),
             false => format!("they stand for {sampled} of {of_what}"),
         },
@@ -204,11 +204,6 @@ pub(crate) fn grounds(spending: &Spending) -> String {
 /// Whether what should be nothing is more than the method allows.
 fn is_far(share: f64) -> bool {
     share.abs() > FAITHFUL
-}
-
-/// Whether samples stand for too little or too much, in whole per cents as they are told: whoever reads `95 %` finds nothing amiss.
-fn is_off(sampled_share: f64) -> bool {
-    ((sampled_share - 1.0) * 100.0).round().abs() > FAITHFUL * 100.0
 }
 
 /// Code of which many functions have no name, and how they get one.
@@ -252,7 +247,7 @@ fn is_too_much(change: &Interval) -> bool {
 
 /// Whether samples stand for the CPU time, and taking them changed little.
 pub(crate) fn is_faithful(spending: &Spending) -> bool {
-    !is_off(spending.sampled_share) && !spending.watching.as_ref().is_some_and(is_too_much)
+    !is_far(spending.sampled_share - 1.0) && !spending.watching.as_ref().is_some_and(is_too_much)
 }
 
 /// What the figures of every cell of a verdict rest on: the rules by which functions belong to parts, and the counters of energy.
