@@ -108,7 +108,7 @@ impl Suite<'_> {
     fn settled(&self, rule: &Rule, first: Option<Keeping>, has_spare: &mut bool) -> Keeping {
         match first {
             Some(Err(Objection::Broken(_) | Objection::Felled(_))) if !self.may_ask_again(has_spare) => {
-                let why = "broken beside others; there was no time left to ask for it alone";
+                let why = format!("broken beside others, and not asked for alone: {}", self.hindrance());
                 Err(Objection::not_applicable(why))
             }
             Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) => {
@@ -160,9 +160,14 @@ impl Suite<'_> {
 
     fn one(&self, rule: &Rule) -> Keeping {
         if !(self.wanted)() || !self.has_time(1.0) {
-            return Err(Objection::not_applicable("not asked: there was no time left"));
+            return Err(Objection::not_applicable(format!("not asked: {}", self.hindrance())));
         }
         self.ask_for(rule)
+    }
+
+    /// Why no rule is asked for any more.
+    fn hindrance(&self) -> &'static str {
+        if (self.wanted)() { "there was no time left" } else { "the check was stopped" }
     }
 
     fn ask_for(&self, rule: &Rule) -> Keeping {

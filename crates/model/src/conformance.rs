@@ -22,6 +22,9 @@ pub struct CheckReport {
     pub assay: Program,
     /// The servers in the order in which they were asked.
     pub servers: Vec<CheckedServer>,
+    /// Names of those that were not asked any more, because the check was stopped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unasked: Vec<String>,
 }
 
 /// One server and what came of asking it.

@@ -2,6 +2,7 @@
 
 use assay_model::check::Check;
 use assay_model::load::{ErrorClass, LoadReport};
+use assay_model::not_run::NotRun;
 use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
 use assay_model::units::total;
@@ -54,27 +55,29 @@ fn is_the_servers(class: ErrorClass) -> bool {
     !matches!(class, AddressExhausted | ClientInternal | UnsentEnd | UnsentNoConnection)
 }
 
-/// How a run ended: what its worst contender did, whether a redline was found where one was searched, and with `strict` also whether a
-/// number is void.
+/// How a run ended: what its worst contender did, whether a host of the load was lost, which is no contender's doing, whether a redline was
+/// found where one was searched, and with `strict` also whether a number is void.
 pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     if record.state == State::Interrupted {
         return Ending::Interrupted;
     }
     let for_good = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
     let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
-    let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
+    let is_loads = |why: &&NotRun| why.lost_host().is_some();
+    let (lost, failed): (Vec<&NotRun>, Vec<&NotRun>) = for_good.chain(once).partition(is_loads);
     let wrong = objections(verdict).any(|check| check.rule == Rule::Errors && check.is_void());
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
     let own = record.contenders.iter().filter(|entry| entry.identity.origin == Origin::Command);
-    let own_is_missing = own.filter(|entry| entry.control_of.is_none()).any(|entry| entry.not_run.is_some());
-    if stages.contains(&Stage::Answer) || wrong {
+    let mut own = own.filter(|entry| entry.control_of.is_none()).filter_map(|entry| entry.not_run.as_ref());
+    let own_is_missing = own.any(|why| !is_loads(&why));
+    if failed.iter().any(|why| why.stage == Stage::Answer) || wrong {
         Ending::WrongAnswer
-    } else if is_nobody_measured(record)
-        || own_is_missing
-        || stages.iter().any(|stage| *stage != Stage::Needs)
+    } else if own_is_missing
+        || failed.iter().any(|why| why.stage != Stage::Needs)
+        || (is_nobody_measured(record) && lost.is_empty())
     {
         Ending::ContenderFailed
-    } else if strict && is_anything_void(verdict) {
+    } else if !lost.is_empty() || (strict && is_anything_void(verdict)) {
         Ending::Void
     } else if is_out_of_reach(&verdict.redlines) {
         Ending::OutOfReach
@@ -210,6 +213,21 @@ mod tests {
             record.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.cells.clear());
             assert_eq!(ended(&record, false), Ending::ContenderFailed, "{cell}");
         }
+    }
+
+    #[test]
+    fn a_lost_host_of_the_load_is_no_failure_of_a_contender() {
+        let mut record = alone_in(&Cell::closed("hello", 64));
+        let with = |record: &mut Record, reason: String| {
+            let failure = NotRun { stage: Stage::Load, reason, remedy: None, log_tail: Vec::new() };
+            record.rounds[1].runs[0].failure = Some(failure);
+            ended(record, false)
+        };
+        let lost = NotRun::lost_host_reason("box1", "its host is lost");
+        assert_eq!(with(&mut record, format!("exit status 12 assay: {lost}")), Ending::Void);
+        assert_eq!(with(&mut record, "it ended with exit status 1".to_owned()), Ending::ContenderFailed);
+        record.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.cells.clear());
+        assert_eq!(with(&mut record, lost), Ending::Void, "though nobody was measured");
     }
 
     #[test]

@@ -149,13 +149,21 @@ fn rules_are_listed_and_misspelt_ones_refused() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_behind() {
+fn ctrl_c_leaves_nothing_behind_and_tells_who_was_not_asked() {
     let lab = Lab::new();
     lab.misbehaving("stubborn", "stubborn");
-    let mut check = Running::start(lab.command(&["check", "stubborn"]));
+    lab.good("never");
+    let words = ["check", "stubborn", "never", "--json", "--junit", "check.xml"];
+    let mut check = Running::start(lab.command(&words));
     eventually("the server runs", || lab.processes().iter().any(|line| line.contains("server.py")));
     check.signal(Signal::INT);
-    assert_eq!(check.end().0.code(), Some(130), "{}", check.said);
+    let (status, out) = check.end();
+    assert_eq!(status.code(), Some(130), "{}", check.said);
+    assert!(check.said.contains("not asked: never"), "{}", check.said);
+    let report: CheckReport = serde_json::from_str(&out).expect("a report");
+    assert_eq!((report.servers.len(), report.unasked), (1, vec!["never".to_owned()]));
+    let xml = std::fs::read_to_string(lab.path("check.xml")).expect("file");
+    assert!(xml.contains(r#"<testsuite name="never" tests="1" disabled="0" errors="1""#), "{xml}");
 }
 
 #[test]

@@ -152,6 +152,16 @@ fn a_host_that_is_lost_voids_the_window_by_name_and_nothing_is_left_there() {
 }
 
 #[test]
+fn a_load_whose_only_host_is_lost_ends_as_where_others_are_left() {
+    let (lab, stranger) = (Lab::new(), Stranger::new());
+    let mut alone = going_on_with(&lab, &stranger, &["--from", "box1"]);
+    kill_process(process_on(&lab, "box1", "assay agent"), Signal::KILL).expect("killed");
+    let (status, out) = alone.end();
+    assert_eq!((status.code(), &*out), (Some(12), ""), "{}", alone.said);
+    assert!(alone.said.contains("the host box1 of the load was lost: its host is lost ("), "{}", alone.said);
+}
+
+#[test]
 fn hosts_end_with_whoever_leads_them() {
     let (lab, stranger) = (Lab::new(), Stranger::new());
     let load = going_on(&lab, &stranger);

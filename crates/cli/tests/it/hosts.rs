@@ -322,27 +322,65 @@ fn a_killed_run_leaves_nothing_on_the_other_host() {
     eventually("nothing is left", || listing(&lab.path("tmp")).is_empty());
 }
 
-/// As a queue does that does not start: it does not look at its input, by which everybody else ends.
+/// A host whose transport is a line of the shell.
+fn through_shell(lab: &Lab, line: &str, role: &str) {
+    let text = format!(
+        "[[host]]\nname = \"apart\"\ntransport = \"command\"\ncommand = [\"sh\", \"-c\", '{line}', \"sh\"]\n\
+         roles = [\"{role}\"]\naddress = \"127.0.0.1\"\n"
+    );
+    lab.write("lab.toml", &text);
+}
+
+const RUN_APART: &[&str] = &["run", "one", "--lab", "lab.toml", "--no-check"];
+const LOOK_APART: &[&str] = &["doctor", "--lab", "lab.toml"];
+
+/// As a queue does that does not start: it does not look at its input, by which everybody else ends. A shell that waits for it is ended
+/// before it.
 #[test]
 fn a_transport_that_waits_ends_with_the_lab_however_that_ends() {
     let lab = Lab::new();
     lab.good("one");
-    let queue = "[[host]]\nname = \"queue\"\ntransport = \"command\"\ncommand = [\"sh\", \"-c\", \"exec sleep 1000\", \"sh\"]\n\
-                 roles = [\"server\"]\naddress = \"127.0.0.1\"\n";
-    lab.write("lab.toml", queue);
     let is_waiting = || lab.processes().iter().any(|line| line.ends_with(": sleep 1000 "));
-    let run = &["run", "one", "--lab", "lab.toml", "--no-check"][..];
-    for (arguments, signal, code) in [
-        (run, Signal::INT, Some(130)),
-        (run, Signal::KILL, None),
-        (&["doctor", "--lab", "lab.toml"], Signal::TERM, None),
+    for (line, arguments, signal, code) in [
+        ("exec sleep 1000", RUN_APART, Signal::INT, Some(130)),
+        ("exec sleep 1000", RUN_APART, Signal::KILL, None),
+        ("exec sleep 1000", LOOK_APART, Signal::TERM, Some(130)),
+        ("sleep 1000; exit 1", RUN_APART, Signal::INT, Some(130)),
+        ("sleep 1000; exit 1", RUN_APART, Signal::KILL, None),
     ] {
+        through_shell(&lab, line, "server");
         let mut going_on = Running::start(lab.command(arguments));
         eventually("it waits", is_waiting);
         going_on.signal(signal);
         assert_eq!(going_on.end().0.code(), code, "{}", going_on.said);
         eventually("nobody is left", || lab.processes().is_empty());
     }
+}
+
+#[test]
+fn nobody_waits_for_a_host_that_greets_and_falls_silent_once_they_want_to_stop() {
+    let lab = Lab::new();
+    lab.good("one");
+    let is_there = || lab.processes().iter().any(|line| line.contains("agent --parent"));
+    let load = &["load", "http://127.0.0.1:1/", "--yes", "--lab", "lab.toml", "-c", "1", "-d", "1s"][..];
+    for (arguments, role) in [(RUN_APART, "server"), (LOOK_APART, "server"), (load, "generator")] {
+        // Nothing that is asked reaches the agent.
+        through_shell(&lab, "sleep 1000 | \"$@\"", role);
+        let mut going_on = Running::start(lab.command(arguments));
+        eventually("an agent is there", is_there);
+        going_on.signal(Signal::INT);
+        assert_eq!(going_on.end().0.code(), Some(130), "{}", going_on.said);
+        eventually("nobody is left", || lab.processes().is_empty());
+        eventually("nothing is left", || listing(&lab.path("tmp")).is_empty());
+    }
+}
+
+#[test]
+fn an_agent_without_a_folder_to_work_in_says_which_and_how_to_mend_that() {
+    let lab = Lab::new();
+    through_shell(&lab, "TMPDIR=/proc/none exec \"$@\"", "server");
+    let told = "no folder can be made in /proc/none: No such file or directory (os error 2); set TMPDIR there to a folder";
+    lab.assay(LOOK_APART).assert().code(4).stdout(contains(told));
 }
 
 #[test]
@@ -380,7 +418,7 @@ fn a_host_of_servers_that_is_lost_has_no_more_turns() {
     let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
     run.wait_for("round 2 of 6");
     kill_process(process_on(&lab, "left", "assay agent"), Signal::KILL).expect("killed");
-    run.end();
+    assert_eq!(run.end().0.code(), Some(10), "{}", run.said);
     let record = lab.record();
     let served: Vec<&str> = record.rounds.iter().filter_map(|round| round.server_host.as_deref()).collect();
     // The third round may have begun on the left.

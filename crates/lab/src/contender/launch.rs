@@ -123,19 +123,22 @@ pub(super) fn launch(
     if let Some(unfit) = unfit_for_its_host(order) {
         return Err(unfit);
     }
-    let host = order.host;
+    let (host, wanted) = (order.host, &mut || !order.stop.now());
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
     let lost =
         |error: HostError| failed(error.to_string(), &error.remedy().unwrap_or_else(|| mend_command(order)));
-    let port = host
-        .free_port(order.link, process.port)
-        .map_err(|error| failed(error.to_string(), "end the program that uses it, or choose another port"))?;
+    let taken = |error: HostError| {
+        let remedy = error.remedy();
+        let remedy = remedy.as_deref().unwrap_or("end the program that uses it, or choose another port");
+        failed(error.to_string(), remedy)
+    };
+    let port = host.free_port(order.link, process.port).map_err(taken)?;
     let scratch = host.scratch();
     let ends = order.user.and_then(|user| Ends::of(user.network, order.link, user.queues));
     let address = ends
         .as_ref()
         .map_or_else(|| host.address(order.link).to_string(), |ends| ends.server_address().to_owned());
-    let tls = order.tls.map(|tls| host.bring(&tls.folder)).transpose().map_err(lost)?;
+    let tls = order.tls.map(|tls| host.bring(&tls.folder, wanted)).transpose().map_err(lost)?;
     let tls = tls.map(|folder| served(&folder));
     let cpus = host.cpus().unwrap_or(order.cpus);
     let environment = Environment::new(&Told {
@@ -169,7 +172,7 @@ pub(super) fn launch(
     if let Some(ends) = &ends {
         options.variables.extend(of_the_stack(&options.command, process, order, &variables, ends)?);
     }
-    let folder = host.bring(&process.folder).map_err(lost)?;
+    let folder = host.bring(&process.folder, wanted).map_err(lost)?;
     let around =
         Surroundings { folder: &folder, inherited: &process.inherited, is_building: false, variables };
     let job = host.start(job, &options, around).map_err(lost)?;

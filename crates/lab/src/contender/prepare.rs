@@ -46,7 +46,7 @@ impl Preparation<'_> {
             reason: error.to_string(),
             log_tail: Vec::new(),
         };
-        self.host.bring(&self.process.folder).map_err(apart)?;
+        self.host.bring(&self.process.folder, &mut || !self.stop.soon()).map_err(apart)?;
         self.process.needs.iter().try_for_each(|need| self.need(need))
     }
 
@@ -121,7 +121,7 @@ impl Preparation<'_> {
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
         let words = words.map_err(|error| error.to_string())?;
         let told = |error: HostError| error.to_string();
-        let folder = self.host.bring(&self.process.folder).map_err(told)?;
+        let folder = self.host.bring(&self.process.folder, &mut || !self.stop.soon()).map_err(told)?;
         let job = self.host.new_job(log);
         let mut options = SupervisorOptions::new(job.log.clone(), words);
         options.log_limit_bytes = log_limit;

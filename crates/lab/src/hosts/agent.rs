@@ -67,8 +67,16 @@ pub enum AgentPart {
 /// Starts the inner part and ends whatever that leaves.
 fn outer() -> io::Result<()> {
     let keeping = keeping::begin()?;
-    crate::clean::remove_abandoned_agents(&std::env::temp_dir());
-    let (work, _used) = crate::clean::agent_folder(&std::env::temp_dir())?;
+    let temporary = std::env::temp_dir();
+    crate::clean::remove_abandoned_agents(&temporary);
+    let unusable = |error: io::Error| {
+        let mend = "set TMPDIR there to a folder that this user may write to";
+        io::Error::new(
+            error.kind(),
+            format!("no folder can be made in {}: {error}; {mend}", temporary.display()),
+        )
+    };
+    let (work, _used) = crate::clean::agent_folder(&temporary).map_err(unusable)?;
     let mut agent = Command::new(OWN_PROGRAM);
     agent.arg0("assay").args(["agent", "--parent"]).arg(std::process::id().to_string());
     agent.arg("--work").arg(&work);

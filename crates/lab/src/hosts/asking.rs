@@ -22,15 +22,16 @@ pub trait Agent: Send + Sync {
     /// The host's name.
     fn name(&self) -> &str;
 
-    /// Asks with a body, and waits for the answer and its body as long as `patience`.
+    /// Asks with a body, and waits for the answer and its body as long as `patience` and while that is `wanted`.
     ///
     /// # Errors
-    /// When the host is lost, silent, or refuses.
+    /// When the host is lost, silent, or refuses. [`HostError::Unwanted`] loses it.
     fn ask_with(
         &self,
         request: Request,
         body: Vec<u8>,
         patience: Duration,
+        wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(Answer, Vec<u8>), HostError>;
 
     /// How a job has ended, if it has; waits for that at most `timeout`.
@@ -40,10 +41,11 @@ pub trait Agent: Send + Sync {
     fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError>;
 
     /// Has nothing sent in a window of `longest`: whoever is cut off ends so much later, and a sign that we are there comes so much later.
+    /// That it knows is waited for while it is `wanted`.
     ///
     /// # Errors
     /// As [`Self::ask_with`].
-    fn expect_silence(&self, longest: Duration) -> Result<(), HostError>;
+    fn expect_silence(&self, longest: Duration, wanted: &mut dyn FnMut() -> bool) -> Result<(), HostError>;
 
     /// A number for a job that nobody has had.
     fn new_job(&self) -> u64;
@@ -59,7 +61,23 @@ pub trait Agent: Send + Sync {
     /// # Errors
     /// As [`Self::ask_with`].
     fn ask(&self, request: Request) -> Result<Answer, HostError> {
-        self.ask_with(request, Vec::new(), PATIENCE).map(|(answer, _)| answer)
+        self.ask_while(request, &mut || true)
+    }
+
+    /// Asks for something and waits for the answer while that is `wanted`.
+    ///
+    /// # Errors
+    /// As [`Self::ask_with`].
+    fn ask_while(&self, request: Request, wanted: &mut dyn FnMut() -> bool) -> Result<Answer, HostError> {
+        self.ask_with(request, Vec::new(), PATIENCE, wanted).map(|(answer, _)| answer)
+    }
+
+    /// Asks for something of a job, and waits for the answer and its body as long as that may take.
+    ///
+    /// # Errors
+    /// As [`Self::ask_with`].
+    fn ask_job(&self, request: Request) -> Result<(Answer, Vec<u8>), HostError> {
+        self.ask_with(request, Vec::new(), JOB_PATIENCE, &mut || true)
     }
 
     /// That it cannot do something.
@@ -78,29 +96,42 @@ pub trait Agent: Send + Sync {
     }
 }
 
-/// Brings `folder` to a host, which was `packed`: what is missing there of its contents travels. Returns where it is.
+/// Brings `folder` to a host, which was `packed`, while that is `wanted`: what is missing there of its contents travels. Returns where it
+/// is.
 ///
 /// # Errors
 /// As [`Agent::ask_with`], and [`HostError::Travel`] when a file can no longer be read, or is another by now.
-pub fn bring(agent: &dyn Agent, name: &str, folder: &Path, packed: &Packed) -> Result<PathBuf, HostError> {
+pub fn bring(
+    agent: &dyn Agent,
+    name: &str,
+    folder: &Path,
+    packed: &Packed,
+    wanted: &mut dyn FnMut() -> bool,
+) -> Result<PathBuf, HostError> {
     let contents = packed.contents.keys().cloned().collect();
-    let contents = match agent.ask(Request::Missing { contents })? {
+    let contents = match agent.ask_while(Request::Missing { contents }, wanted)? {
         Answer::Missing { contents } => contents,
         other => return Err(agent.unexpected(&other)),
     };
     for sha256 in contents {
         if let Some(path) = packed.contents.get(&sha256) {
-            bring_content(agent, &sha256, folder, path)?;
+            bring_content(agent, &sha256, folder, path, wanted)?;
         }
     }
     let request = Request::Folder { name: name.to_owned(), files: packed.files.clone() };
-    match agent.ask(request)? {
+    match agent.ask_while(request, wanted)? {
         Answer::Folder { path } => Ok(path),
         other => Err(agent.unexpected(&other)),
     }
 }
 
-fn bring_content(agent: &dyn Agent, sha256: &str, folder: &Path, path: &Path) -> Result<(), HostError> {
+fn bring_content(
+    agent: &dyn Agent,
+    sha256: &str,
+    folder: &Path,
+    path: &Path,
+    wanted: &mut dyn FnMut() -> bool,
+) -> Result<(), HostError> {
     let cannot = |problem: String| {
         agent
             .untravelled(folder, Unfit { problem, remedy: "keep out of it what is written while assay runs" })
@@ -113,8 +144,8 @@ fn bring_content(agent: &dyn Agent, sha256: &str, folder: &Path, path: &Path) ->
         let read = file.by_ref().take(MAX_BODY as u64).read_to_end(&mut part).map_err(unreadable)?;
         digest.feed(&part);
         let is_last = read < MAX_BODY;
-        let send =
-            |part| agent.ask_with(Request::Content { sha256: sha256.to_owned(), is_last }, part, PATIENCE);
+        let request = Request::Content { sha256: sha256.to_owned(), is_last };
+        let send = |part| agent.ask_with(request, part, PATIENCE, wanted).map(drop);
         if !is_last {
             send(part)?;
             continue;
@@ -122,7 +153,7 @@ fn bring_content(agent: &dyn Agent, sha256: &str, folder: &Path, path: &Path) ->
         if digest.finish() != sha256 {
             return Err(cannot(format!("{} has changed on its way", path.display())));
         }
-        return send(part).map(drop);
+        return send(part);
     }
 }
 
@@ -156,7 +187,7 @@ pub(super) fn start(
         variables: given.variables,
         is_spoken_to: given.is_spoken_to,
     };
-    match agent.ask_with(Request::Start(start), Vec::new(), JOB_PATIENCE)? {
+    match agent.ask_job(Request::Start(start))? {
         (Answer::Started { pid }, _) => Ok(pid),
         (other, _) => Err(agent.unexpected(&other)),
     }

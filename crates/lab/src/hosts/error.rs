@@ -91,6 +91,9 @@ impl HostError {
     pub(crate) fn remedy(&self) -> Option<String> {
         match self {
             Self::Travel { remedy, .. } => Some((*remedy).to_owned()),
+            Self::Lost { .. } | Self::Silent { .. } => {
+                Some("look at it with `assay doctor --lab`".to_owned())
+            }
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use assay_host::cpuset::CpuSet;
 use assay_model::lab::{GeneratorHost, LabHost};
 
-use super::asking::{Agent as _, Given, JOB_PATIENCE, start};
+use super::asking::{Agent as _, Given, start};
 use super::error::HostError;
 use super::message::{Answer, Request};
 use super::session::{OwnProgram, Session};
@@ -54,9 +54,10 @@ impl HostGenerator {
         own: &OwnProgram,
         wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Self, GeneratorHost), HostError> {
-        let session = Session::open(host, own, &mut || wanted())?;
-        let clock = session.clock()?;
-        let (diagnosis, cpus) = machine(&session, host)?;
+        let wanted = &mut || wanted();
+        let session = Session::open(host, own, wanted)?;
+        let clock = session.clock(wanted)?;
+        let (diagnosis, cpus) = machine(&session, host, wanted)?;
         let found =
             GeneratorHost { name: host.name.clone(), cpus: cpus.to_string(), host: diagnosis.host, clock };
         let job = session.new_job();
@@ -100,8 +101,12 @@ impl HostGenerator {
     ///
     /// # Errors
     /// When the host is lost.
-    pub fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
-        self.session.expect_silence(longest)
+    pub fn expect_silence(
+        &self,
+        longest: Duration,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), HostError> {
+        self.session.expect_silence(longest, wanted)
     }
 
     /// Says something to it, and waits for no answer.
@@ -139,7 +144,7 @@ impl HostGenerator {
     /// The end of its error output.
     fn complaint(&self) -> Option<String> {
         let request = Request::Log { job: self.job };
-        let Ok((Answer::Log, bytes)) = self.session.ask_with(request, Vec::new(), JOB_PATIENCE) else {
+        let Ok((Answer::Log, bytes)) = self.session.ask_job(request) else {
             return None;
         };
         let end = &bytes[bytes.len().saturating_sub(COMPLAINT_BYTES)..];

@@ -47,6 +47,7 @@ impl Agent for Here {
         request: Request,
         body: Vec<u8>,
         _patience: Duration,
+        _wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(Answer, Vec<u8>), HostError> {
         let reply = self.desk().answer(request, &body);
         match reply.map_err(|problem| HostError::Here { problem })? {
@@ -68,7 +69,7 @@ impl Agent for Here {
         }
     }
 
-    fn expect_silence(&self, _longest: Duration) -> Result<(), HostError> {
+    fn expect_silence(&self, _longest: Duration, _wanted: &mut dyn FnMut() -> bool) -> Result<(), HostError> {
         Ok(())
     }
 

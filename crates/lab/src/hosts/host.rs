@@ -15,7 +15,7 @@ use assay_model::profile::Refused;
 use assay_model::usage::Usage;
 use serde::de::DeserializeOwned;
 
-use super::asking::{Agent, Given, JOB_PATIENCE, bring, start};
+use super::asking::{Agent, Given, bring, start};
 use super::error::HostError;
 use super::here::Here;
 use super::message::{Answer, Detail, HostUse, ProfileKind, Request};
@@ -101,10 +101,10 @@ impl Host {
         let session = Session::open(host, &own, wanted)?;
         let address =
             host.address.ok_or_else(|| session.refused("it has no address for the load".to_owned()))?;
-        session.ask(Request::Port { address, fixed: None })?;
-        let clock = session.clock()?;
-        let (diagnosis, cpus) = machine(&session, host)?;
-        let files = bring_folder(&session, &session.work, "files", &tools.files, runs)?;
+        session.ask_while(Request::Port { address, fixed: None }, wanted)?;
+        let clock = session.clock(wanted)?;
+        let (diagnosis, cpus) = machine(&session, host, wanted)?;
+        let files = bring_folder(&session, &session.work, "files", &tools.files, runs, wanted)?;
         let tools =
             Tools { assay: session.program.clone(), files, preload: None, secrets: tools.secrets.clone() };
         let told = PlacedHost {
@@ -125,8 +125,12 @@ impl Host {
     ///
     /// # Errors
     /// When the host is lost.
-    pub(crate) fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
-        self.0.agent.expect_silence(longest)
+    pub(crate) fn expect_silence(
+        &self,
+        longest: Duration,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), HostError> {
+        self.0.agent.expect_silence(longest, wanted)
     }
 
     /// What it is called.
@@ -194,8 +198,12 @@ impl Host {
         }
     }
 
-    /// Where a folder of ours is there, as that of a contender: it travels once.
-    pub(crate) fn bring(&self, folder: &Path) -> Result<PathBuf, HostError> {
+    /// Where a folder of ours is there, as that of a contender: it travels once, while that is `wanted`.
+    pub(crate) fn bring(
+        &self,
+        folder: &Path,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<PathBuf, HostError> {
         let Some(There { work, runs, brought, .. }) = &self.0.there else { return Ok(folder.to_owned()) };
         let mut brought = brought.lock().unwrap_or_else(PoisonError::into_inner);
         let (root, within) = together(folder);
@@ -203,7 +211,7 @@ impl Host {
             return Ok(there.join(within));
         }
         let name = format!("folder-{}", brought.len());
-        let there = bring_folder(&*self.0.agent, work, &name, root, runs.as_deref())?;
+        let there = bring_folder(&*self.0.agent, work, &name, root, runs.as_deref(), wanted)?;
         brought.insert(root.to_owned(), there.clone());
         Ok(there.join(within))
     }
@@ -321,13 +329,13 @@ impl Job {
     pub(crate) fn wait(&mut self, timeout: Duration) -> Option<Ended> {
         match self.handle.agent().ended(self.handle.number, timeout) {
             Ok(ended) => ended,
-            Err(lost) => Some(Ended {
-                code: None,
-                signal: None,
-                left_behind: 0,
-                reason: Some(lost.to_string()),
-                cpu_ns: None,
-            }),
+            Err(error) => {
+                let reason = match error {
+                    HostError::Lost { host, said } => format!("its host {host} ({said})"),
+                    other => other.to_string(),
+                };
+                Some(Ended { code: None, signal: None, left_behind: 0, reason: Some(reason), cpu_ns: None })
+            }
         }
     }
 
@@ -350,7 +358,7 @@ impl Job {
     /// Has its host end it; whether nothing is left, where that says so.
     fn ask_to_end(&mut self, at_once: bool) -> Option<bool> {
         let request = Request::Stop { job: self.handle.number, at_once };
-        match self.handle.agent().ask_with(request, Vec::new(), JOB_PATIENCE) {
+        match self.handle.agent().ask_job(request) {
             Ok((Answer::Stopped { nothing_left }, _)) => {
                 self.is_stopped = true;
                 Some(nothing_left)
@@ -400,7 +408,7 @@ impl Job {
             return;
         }
         let request = Request::Log { job: self.handle.number };
-        if let Ok((Answer::Log, bytes)) = self.handle.agent().ask_with(request, Vec::new(), JOB_PATIENCE) {
+        if let Ok((Answer::Log, bytes)) = self.handle.agent().ask_job(request) {
             let _ = assay_file::write(&self.log, &bytes);
         }
     }
@@ -452,11 +460,11 @@ impl JobHandle {
     pub(crate) fn end_profile<P: DeserializeOwned>(&self, answers: u64) -> Result<P, HostError> {
         let (agent, job) = (self.agent(), self.number);
         // Names of functions are read from the programs, which takes its time.
-        agent.ask_with(Request::EndProfile { job, answers }, Vec::new(), JOB_PATIENCE)?;
+        agent.ask_job(Request::EndProfile { job, answers })?;
         let (mut profile, mut is_whole) = (Vec::new(), false);
         while !is_whole {
             let request = Request::ProfilePart { job, from: profile.len() as u64 };
-            match agent.ask_with(request, Vec::new(), JOB_PATIENCE)? {
+            match agent.ask_job(request)? {
                 (Answer::ProfilePart { is_last }, part) if profile.len() + part.len() <= PROFILE_BYTES => {
                     profile.extend_from_slice(&part);
                     is_whole = is_last || part.is_empty();
@@ -528,12 +536,13 @@ fn bring_folder(
     name: &str,
     folder: &Path,
     runs: Option<&Path>,
+    wanted: &mut dyn FnMut() -> bool,
 ) -> Result<PathBuf, HostError> {
     if !folder.is_dir() {
         return Ok(work.join(name));
     }
     let packed = pack(folder, runs).map_err(|unfit| agent.untravelled(folder, unfit))?;
-    bring(agent, name, folder, &packed)
+    bring(agent, name, folder, &packed, wanted)
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl Session {
                         return Err(HostError::Version { host, theirs: version, ours: own.version.clone() });
                     }
                     let session = Self { host, work, program, state: Mutex::new(State::new(wire)) };
-                    return session.expect_silence(Duration::ZERO).map(|()| session);
+                    return session.expect_silence(Duration::ZERO, wanted).map(|()| session);
                 }
                 Ok(Heard::Told(..)) => {
                     return Err(unreachable("its agent begins with something else".to_owned()));
@@ -115,14 +115,14 @@ impl Session {
         }
     }
 
-    /// How its clock stands to ours.
+    /// How its clock stands to ours, which is asked while that is `wanted`.
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn clock(&self) -> Result<ClockOffset, HostError> {
+    pub fn clock(&self, wanted: &mut dyn FnMut() -> bool) -> Result<ClockOffset, HostError> {
         let ask = |_| {
             let sent = clock::now();
-            match self.ask(Request::Clock)? {
+            match self.ask_while(Request::Clock, wanted)? {
                 Answer::Clock { monotonic_ns: theirs } => {
                     Ok(RoundTrip { sent, theirs, received: clock::now() })
                 }
@@ -178,6 +178,7 @@ impl Agent for Session {
         request: Request,
         body: Vec<u8>,
         patience: Duration,
+        wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(Answer, Vec<u8>), HostError> {
         let mut state = self.state();
         state.number += 1;
@@ -190,7 +191,7 @@ impl Agent for Session {
             return Err(if Instant::now() < deadline { self.lost(&mut state) } else { silent() });
         }
         loop {
-            match await_one(&state.wire, deadline, &mut || true) {
+            match await_one(&state.wire, deadline, wanted) {
                 Ok(Heard::Told(Told::Answer { to, answer }, body)) if to == number => {
                     return match answer {
                         Answer::Refused { problem } => Err(self.refused(problem)),
@@ -199,7 +200,11 @@ impl Agent for Session {
                 }
                 Ok(heard) => state.note(heard),
                 Err(Silence::Closed) => return Err(self.lost(&mut state)),
-                Err(Silence::Late | Silence::Unwanted) => return Err(silent()),
+                Err(Silence::Late) => return Err(silent()),
+                Err(Silence::Unwanted) => {
+                    state.abandon();
+                    return Err(HostError::Unwanted { host: self.host.clone() });
+                }
             }
         }
     }
@@ -219,12 +224,12 @@ impl Agent for Session {
         }
     }
 
-    fn expect_silence(&self, longest: Duration) -> Result<(), HostError> {
+    fn expect_silence(&self, longest: Duration, wanted: &mut dyn FnMut() -> bool) -> Result<(), HostError> {
         // Whose answer nobody waits for.
         let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
         let sign = sign.map_err(|error| self.refused(error.to_string()))?;
         self.state().wire.send_repeatedly(sign, SIGN + longest, Instant::now() + PATIENCE);
-        self.ask(Request::Lease { silence_ns: LEASE + longest.into() }).map(drop)
+        self.ask_while(Request::Lease { silence_ns: LEASE + longest.into() }, wanted).map(drop)
     }
 
     fn new_job(&self) -> u64 {
@@ -251,6 +256,12 @@ impl State {
             Heard::Strange(said) => self.strange = Some(said),
             _ => {}
         }
+    }
+
+    /// Nobody waits for it any more, not even for its end: an agent whose input is closed ends by itself, with all that it started.
+    fn abandon(&mut self) {
+        self.is_over = true;
+        self.wire.kill();
     }
 
     /// Whoever closes their output there has ended all before. Of a host that was lost nothing is known.

@@ -12,8 +12,13 @@ use super::message::{Answer, Request};
 use super::session::Session;
 
 /// What the machine of `session`'s host is, and the CPUs of it that are to be used: those that the lab file names, or all that are allowed.
-pub(super) fn machine(session: &Session, host: &LabHost) -> Result<(Box<Diagnosis>, CpuSet), HostError> {
-    let (diagnosis, allowed) = match session.ask(Request::Machine)? {
+/// It is waited for while that is `wanted`.
+pub(super) fn machine(
+    session: &Session,
+    host: &LabHost,
+    wanted: &mut dyn FnMut() -> bool,
+) -> Result<(Box<Diagnosis>, CpuSet), HostError> {
+    let (diagnosis, allowed) = match session.ask_while(Request::Machine, wanted)? {
         Answer::Machine { diagnosis, cpus, .. } => (diagnosis, cpus),
         other => return Err(session.unexpected(&other)),
     };

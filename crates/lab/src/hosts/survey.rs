@@ -21,20 +21,21 @@ use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::tools::Tools;
 
-/// Looks at all hosts at the same time, and then at the network between those that can be used, if that is wanted.
-pub fn survey(lab: &Lab, own: &OwnProgram, with_links: bool) -> LabReport {
+/// Looks at all hosts at the same time, and then at the network between those that can be used, if that is wanted. Nothing is waited
+/// for any more once a person wants to stop.
+pub fn survey(lab: &Lab, own: &OwnProgram, with_links: bool, stop: &Stop) -> LabReport {
     let hosts: Vec<HostReport> = thread::scope(|scope| {
-        let look = |host| scope.spawn(move || visit(host, own));
+        let look = |host| scope.spawn(move || visit(host, own, stop));
         let looks: Vec<_> = lab.hosts.iter().map(look).collect();
         // A thread that panics has found a fault of ours, which is no host's.
         looks.into_iter().filter_map(|look| look.join().ok()).collect()
     });
-    let links = if with_links { links(&hosts, own) } else { Vec::new() };
+    let links = if with_links && !stop.soon() { links(&hosts, own, stop) } else { Vec::new() };
     LabReport { schema: LAB_SCHEMA.to_owned(), hosts, links }
 }
 
 /// What the network carries from each host of servers to those of the load, and from that of the database to those of the servers.
-fn links(hosts: &[HostReport], own: &OwnProgram) -> Vec<HostLink> {
+fn links(hosts: &[HostReport], own: &OwnProgram, stop: &Stop) -> Vec<HostLink> {
     let usable = |role: HostRole| -> Vec<LabHost> {
         let usable = hosts.iter().filter(|host| host.problems.is_empty()).map(|host| &host.host);
         usable.filter(|host| host.roles.contains(&role)).cloned().collect()
@@ -44,21 +45,26 @@ fn links(hosts: &[HostReport], own: &OwnProgram) -> Vec<HostLink> {
     let databases = usable(HostRole::Database);
     let to_servers = databases.iter().map(|database| (database, &servers));
     let pairs = to_load.chain(to_servers).filter(|(server, _)| server.address.is_some());
-    pairs.flat_map(|(server, others)| links_of(server, others, own)).collect()
+    pairs.flat_map(|(server, others)| links_of(server, others, own, stop)).collect()
 }
 
 /// What the network carries from one host to others, or to this one where there are no others.
-fn links_of(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Vec<HostLink> {
+fn links_of(server: &LabHost, others: &[LabHost], own: &OwnProgram, stop: &Stop) -> Vec<HostLink> {
     let others: Vec<LabHost> = others.iter().filter(|other| other.name != server.name).cloned().collect();
     let named = |link| HostLink { server: Some(server.name.clone()), ..link };
-    let links = links_from(server, &others, own).unwrap_or_else(|problem| {
+    let links = links_from(server, &others, own, stop).unwrap_or_else(|problem| {
         let hosts = others.iter().map(|host| host.name.clone()).collect();
         vec![HostLink { hosts, problem: Some(problem), ..HostLink::default() }]
     });
     links.into_iter().map(named).collect()
 }
 
-fn links_from(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Result<Vec<HostLink>, String> {
+fn links_from(
+    server: &LabHost,
+    others: &[LabHost],
+    own: &OwnProgram,
+    stop: &Stop,
+) -> Result<Vec<HostLink>, String> {
     let work =
         tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir().map_err(|error| error.to_string())?;
     let secrets = Secrets::of(std::env::vars_os());
@@ -66,7 +72,7 @@ fn links_from(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Result<
     let files = work.path().join("files");
     let tools = Tools { assay: own.path.clone(), files, preload: None, secrets };
     let told = |error: HostError| error.to_string();
-    let (host, _) = Host::open(server, &tools, &own.version, None, &mut || true).map_err(told)?;
+    let (host, _) = Host::open(server, &tools, &own.version, None, &mut || !stop.soon()).map_err(told)?;
     let probe = LinkProbe {
         tools: &tools,
         link: &Link::loopback(),
@@ -74,23 +80,30 @@ fn links_from(server: &LabHost, others: &[LabHost], own: &OwnProgram) -> Result<
         has_bodies: true,
         seed: 1,
         work: work.path(),
-        stop: &Stop::default(),
+        stop,
     };
     let links = probe.between(&host, others, &work.path().join("server.log"));
     host.end().map(|()| links).map_err(told)
 }
 
-fn visit(host: &LabHost, own: &OwnProgram) -> HostReport {
+fn visit(host: &LabHost, own: &OwnProgram, stop: &Stop) -> HostReport {
     let mut problems = Vec::new();
-    let found = look(host, own, &mut problems).map_err(|error| problems.push(error.to_string())).ok();
+    let found = look(host, own, &mut problems, &mut || !stop.soon())
+        .map_err(|error| problems.push(error.to_string()))
+        .ok();
     HostReport { host: host.clone(), found, problems }
 }
 
 /// What its agent tells; what speaks against the host is appended to `problems`.
-fn look(host: &LabHost, own: &OwnProgram, problems: &mut Vec<String>) -> Result<HostFound, HostError> {
-    let session = Session::open(host, own, &mut || true)?;
-    let clock = session.clock()?;
-    let (diagnosis, cpus, free_bytes, has_postgresql) = match session.ask(Request::Machine)? {
+fn look(
+    host: &LabHost,
+    own: &OwnProgram,
+    problems: &mut Vec<String>,
+    wanted: &mut dyn FnMut() -> bool,
+) -> Result<HostFound, HostError> {
+    let session = Session::open(host, own, wanted)?;
+    let clock = session.clock(wanted)?;
+    let (diagnosis, cpus, free_bytes, has_postgresql) = match session.ask_while(Request::Machine, wanted)? {
         Answer::Machine { diagnosis, cpus, free_bytes, has_postgresql } => {
             (*diagnosis, cpus, free_bytes, has_postgresql)
         }
@@ -102,7 +115,7 @@ fn look(host: &LabHost, own: &OwnProgram, problems: &mut Vec<String>) -> Result<
             "{name} is to have the database, and no PostgreSQL; apt-get install postgresql there"
         ));
     }
-    problems.extend(host.address.and_then(|address| elsewhere(&session, address)));
+    problems.extend(host.address.and_then(|address| elsewhere(&session, address, wanted)));
     problems.extend(lacking(host, &cpus));
     problems.extend(session.end().err().map(|error| error.to_string()));
     Ok(HostFound { clock, cpus, diagnosis, free_bytes })
@@ -117,8 +130,8 @@ fn lacking(host: &LabHost, allowed: &str) -> Option<String> {
 }
 
 /// That nothing can listen there on the address of the load.
-fn elsewhere(session: &Session, address: IpAddr) -> Option<String> {
-    let problem = session.ask(Request::Port { address, fixed: None }).err()?;
+fn elsewhere(session: &Session, address: IpAddr, wanted: &mut dyn FnMut() -> bool) -> Option<String> {
+    let problem = session.ask_while(Request::Port { address, fixed: None }, wanted).err()?;
     Some(format!("{problem}; write an address of that host as its `address`"))
 }
 

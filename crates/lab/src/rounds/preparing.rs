@@ -44,7 +44,8 @@ impl Runner<'_> {
             Ok(supplied) => {
                 if let Some(host) = supplied.agent() {
                     // A host that is lost is told of when the database is asked for.
-                    let _ = host.expect_silence(longest_window(&self.plan.experiment));
+                    let _ =
+                        host.expect_silence(longest_window(&self.plan.experiment), &mut || !self.stop.soon());
                 }
                 log::database(&supplied.facts);
                 self.record.database = Some(supplied.facts.clone());

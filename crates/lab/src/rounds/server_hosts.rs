@@ -32,7 +32,7 @@ pub(super) fn open(plan: &RunPlan, store: &Store, stop: &Stop) -> Result<Vec<(Ho
     let mut open = |host| {
         let runs = Some(store.root());
         let opened = Host::open(host, &plan.tools, &plan.program.version, runs, &mut wanted)?;
-        opened.0.expect_silence(longest_window(&plan.experiment)).map(|()| opened)
+        opened.0.expect_silence(longest_window(&plan.experiment), &mut wanted).map(|()| opened)
     };
     let opened: Vec<(Host, PlacedHost)> =
         plan.server_hosts.iter().map(&mut open).collect::<Result<_, _>>()?;

@@ -4,7 +4,7 @@
 //! whatever session it is in. So where there is no child left, there is no descendant left.
 //!
 //! Processes are named by descriptor, not by number: between a look into /proc and a signal a number may be given to a
-//! stranger (pidfd_open(2)). Process groups are not signalled: a group's number may belong to a stranger once its leader
+//! stranger (pidfd_open(2)). A process group is signalled only while its leader is our child: its number may belong to a stranger once the leader
 //! is reaped.
 
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_host::group::Group;
-use assay_host::process::{Process, descendants, find, group_of};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
+use assay_host::process::{Process, descendants, find, group_members, group_of};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, waitid};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -88,15 +88,23 @@ pub(super) fn forward_signals() -> io::Result<(Sender<Wake>, Receiver<Wake>)> {
 }
 
 /// Ends the process group of our child `leader`, which was not waited for yet, so that the number is still its own: SIGTERM now, SIGKILL
-/// from `deadline` on, until the child has ended.
-pub(super) fn end_group_of(leader: Pid, deadline: Instant) {
+/// from `deadline` on, until nobody lives in it. How the leader ended.
+pub(super) fn end_group_of(leader: Pid, deadline: Instant) -> Option<WaitStatus> {
+    let group = leader.as_raw_nonzero().get().unsigned_abs();
     let _ = rustix::process::kill_process_group(leader, Signal::TERM);
-    while reap(leader).is_none() {
+    while has_ended(leader).is_none() || group_members(group).iter().any(|member| !member.zombie) {
         if Instant::now() >= deadline {
             let _ = rustix::process::kill_process_group(leader, Signal::KILL);
         }
         thread::sleep(END_POLL);
     }
+    reap(leader)
+}
+
+/// Whether a child has ended; its number is its own until it is waited for.
+pub(super) fn has_ended(child: Pid) -> Option<()> {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(child), look).ok().flatten().map(drop)
 }
 
 /// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left. Looking for them reads a file of every process

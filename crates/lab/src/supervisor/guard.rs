@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use assay_host::group::Group;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::census::Census;
 use super::ending;
@@ -39,7 +39,7 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
     ending::be_urgent();
     let mut census = Census::new(options.processes, group.as_ref());
     let (heed, pace) = (options.grace + HEED, census.pace());
-    let end = watch(supervisor, rustix::stdio::stdin(), heed, pace, &woken, || census.excess());
+    let end = watch(supervisor, ending::reap, rustix::stdio::stdin(), heed, pace, &woken, || census.excess());
     if matches!(end, End::Seen(_)) {
         // Before the others, whose end by a signal it would tell as if that were the reason.
         let _ = rustix::process::kill_process(supervisor, Signal::KILL);
@@ -59,7 +59,7 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
 }
 
 /// What nobody else has told of an end; `allowed` is how many processes are.
-fn reason(end: &End<usize>, allowed: u32) -> Option<String> {
+fn reason(end: &End<WaitStatus, usize>, allowed: u32) -> Option<String> {
     match end {
         End::Child(status) => {
             let signal = status.terminating_signal()?;

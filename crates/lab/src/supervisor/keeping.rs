@@ -45,14 +45,15 @@ impl Keeping {
     /// Waits until `child` has ended, or takes no notice that standard input has closed, and ends all that is left. SIGTERM is handed
     /// on to it.
     pub(crate) fn until_end_of(self, child: &Child) {
-        watch(Pid::from_child(child), rustix::stdio::stdin(), HEED, TICK, &self.woken, || None::<()>);
+        let child = Pid::from_child(child);
+        watch(child, ending::reap, rustix::stdio::stdin(), HEED, TICK, &self.woken, || None::<()>);
         ending::end_all(Instant::now() + GRACE, &self.woken, &Group::at(Vec::new()));
     }
 }
 
 /// Starts a process, the leader of a process group, and waits until it has ended; how it did. One that takes no notice that standard input,
-/// which is its own, has closed is ended with its group, and so is one that is still there when this process has been asked to end. Who
-/// has left the group stays, such as a connection that ssh keeps for others.
+/// which is its own, has closed is ended. Whoever it leaves in its group ends with it, as what a shell waited for that was asked to end;
+/// who has left the group stays, such as a connection that ssh keeps for others.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -61,13 +62,10 @@ pub(crate) fn accompany(start: impl FnOnce() -> io::Result<Child>) -> io::Result
     let (_wake, woken) = ending::forward_signals()?;
     ending::lead_a_session();
     let child = Pid::from_child(&start()?);
-    match watch(child, rustix::stdio::stdin(), CARRIED_HEED, TICK, &woken, || None::<()>) {
-        End::Child(status) => Ok(Some(status)),
-        End::Seen(()) | End::Unheeded => {
-            ending::end_group_of(child, Instant::now() + CARRIED_GRACE);
-            Ok(None)
-        }
-    }
+    let look = || None::<()>;
+    let end = watch(child, ending::has_ended, rustix::stdio::stdin(), CARRIED_HEED, TICK, &woken, look);
+    let status = ending::end_group_of(child, Instant::now() + CARRIED_GRACE);
+    Ok(if matches!(end, End::Child(())) { status } else { None })
 }
 
 /// Has `told` be sent what `event` makes when this process is to end: by SIGTERM, which it also gets when `parent` ends.

@@ -6,30 +6,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Signal, WaitStatus};
+use rustix::process::{Pid, Signal};
 
-use super::ending::{self, Wake};
+use super::ending::Wake;
 
 /// How a watch ended.
-pub(super) enum End<E> {
+pub(super) enum End<S, E> {
     /// The child has ended.
-    Child(WaitStatus),
+    Child(S),
     /// A look showed that it is to end.
     Seen(E),
     /// The child stands still, as one does that opens a named pipe whose other end nobody opens any more (fifo(7)).
     Unheeded,
 }
 
-/// Watches `child` until it has ended, until `look`, which is asked once in a `tick`, shows something, or until it has taken no notice
-/// for as long as `heed` that its `input` has closed. SIGTERM is handed on to it.
-pub(super) fn watch<E>(
+/// Watches `child` until it has `ended`, which tells how, until `look`, which is asked once in a `tick`, shows something, or until it has
+/// taken no notice for as long as `heed` that its `input` has closed. SIGTERM is handed on to it.
+pub(super) fn watch<S, E>(
     child: Pid,
+    ended: fn(Pid) -> Option<S>,
     input: BorrowedFd<'_>,
     heed: Duration,
     tick: Duration,
     woken: &Receiver<Wake>,
     mut look: impl FnMut() -> Option<E>,
-) -> End<E> {
+) -> End<S, E> {
     let mut closed: Option<Instant> = None;
     loop {
         match woken.recv_timeout(tick) {
@@ -38,8 +39,8 @@ pub(super) fn watch<E>(
                 let _ = rustix::process::kill_process(child, Signal::TERM);
             }
             Ok(Wake::Child) => {
-                if let Some(status) = ending::reap(child) {
-                    return End::Child(status);
+                if let Some(how) = ended(child) {
+                    return End::Child(how);
                 }
             }
             Ok(Wake::Kill) | Err(RecvTimeoutError::Timeout) => {}
@@ -70,6 +71,7 @@ mod tests {
     use std::process::Command;
     use std::sync::mpsc::channel;
 
+    use super::super::ending::has_ended;
     use super::*;
 
     #[test]
@@ -83,7 +85,7 @@ mod tests {
                 (looks == 3).then_some(())
             };
             let tick = Duration::from_millis(10);
-            watch(Pid::from_child(&child), input, Duration::ZERO, tick, &woken, third)
+            watch(Pid::from_child(&child), has_ended, input, Duration::ZERO, tick, &woken, third)
         };
         let (pipe, writer) = std::io::pipe().expect("a pipe");
         let (socket, other) = UnixStream::pair().expect("sockets");

@@ -60,8 +60,7 @@ fn start(session: &Session, folder: &Path, script: &str) -> u64 {
 }
 
 fn log(session: &Session, job: u64) -> String {
-    let (answer, body) =
-        session.ask_with(Request::Log { job }, Vec::new(), Duration::from_secs(60)).expect("a log");
+    let (answer, body) = session.ask_job(Request::Log { job }).expect("a log");
     assert_eq!(answer, Answer::Log);
     String::from_utf8(body).expect("text")
 }
@@ -72,7 +71,7 @@ fn a_folder_travels_and_is_run_watched_and_ended() {
     std::fs::write(folder.path().join("say.sh"), "echo \"$GREETING\"; exec sleep 1000\n").expect("file");
     let session = local();
     let packed = pack(folder.path(), None).expect("packed");
-    let there = bring(&session, "contender", folder.path(), &packed).expect("brought");
+    let there = bring(&session, "contender", folder.path(), &packed, &mut || true).expect("brought");
     assert!(there.starts_with(&session.work) && there.join("say.sh").is_file());
     let job = start(&session, &there, "exec sh say.sh");
     eventually("it speaks", || log(&session, job) == "hello\n");
@@ -112,7 +111,7 @@ fn what_cannot_be_done_is_refused_and_the_agent_goes_on() {
     assert_eq!(refused(end), "box1: no such span has begun");
     let address = "192.0.2.1".parse().expect("address");
     assert!(refused(Request::Port { address, fixed: None }).starts_with("box1: cannot listen on 192.0.2.1"));
-    let clock = session.clock().expect("a clock");
+    let clock = session.clock(&mut || true).expect("a clock");
     assert!(clock.round_trips == 50 && clock.offset_ns.unsigned_abs() <= clock.error_ns.0, "{clock:?}");
     session.end().expect("nothing is left");
 }
@@ -149,7 +148,7 @@ fn a_file_that_changes_on_its_way_is_told_with_its_name() {
     std::fs::write(&file, "a line\n").expect("file");
     let packed = pack(folder.path(), None).expect("packed");
     std::fs::write(&file, "a line\nand another\n").expect("grown");
-    let told = bring(&local(), "contender", folder.path(), &packed).expect_err("it is another");
+    let told = bring(&local(), "contender", folder.path(), &packed, &mut || true).expect_err("it is another");
     assert!(told.to_string().contains("server.log has changed on its way"), "{told}");
     assert!(matches!(told, HostError::Travel { .. }), "{told:?}");
 }

@@ -11,8 +11,8 @@ const BUSY: f64 = 0.5;
 const WAITED: f64 = 0.01;
 
 const FASTER_LINK: &str = "to tell servers apart, give the link a higher rate (--link, or the network between hosts) or ask for smaller bodies";
-const UNLIKE_HOST: &str = "see its line under Hosts: its CPU, its way to the server; leave it out of --from, or believe comparisons alone, \
-                           since all met the same hosts";
+const UNLIKE_HOST: &str = "look at its CPU and its way to the server (`assay doctor --lab`); leave it out of --from, or believe \
+                           comparisons alone, since all met the same hosts";
 const LATE: &str = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
 const MEASURE_HERE: &str = "measure the ones you care for here: assay run -e techempower";
 const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";

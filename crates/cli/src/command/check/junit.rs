@@ -6,21 +6,32 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::failure::Failure;
 
-pub(super) fn text(servers: &[CheckedServer]) -> Result<String, Failure> {
+/// Why a server was not asked.
+const STOPPED: &str = "not asked: the check was stopped";
+
+/// What came of the servers that were asked; one that was `unasked` has an error in the place of its rules.
+pub(super) fn text(servers: &[CheckedServer], unasked: &[String]) -> Result<String, Failure> {
     let mut report = Report::new("assay check");
     report.add_test_suites(servers.iter().map(suite));
+    report.add_test_suites(unasked.iter().map(|name| without_rules(name, STOPPED)));
     report.to_string().map_err(|error| Failure::Bug(error.to_string()))
 }
 
 fn suite(server: &CheckedServer) -> TestSuite {
-    let mut suite = TestSuite::new(line(&server.name));
-    if let Some(reason) = &server.not_run {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_message(line(&reason.reason));
-        suite.add_test_case(TestCase::new("asked", status));
-    }
+    let mut suite = match &server.not_run {
+        Some(why) => without_rules(&server.name, &why.reason),
+        None => TestSuite::new(line(&server.name)),
+    };
     let findings = server.conformance.iter().flat_map(|conformance| &conformance.findings);
     suite.add_test_cases(findings.map(|finding| case(server, finding)));
+    suite
+}
+
+fn without_rules(name: &str, why: &str) -> TestSuite {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(line(why));
+    let mut suite = TestSuite::new(line(name));
+    suite.add_test_case(TestCase::new("asked", status));
     suite
 }
 
@@ -66,7 +77,7 @@ mod tests {
             conformance,
             not_run: None,
         };
-        let xml = text(&[server]).expect("XML");
+        let xml = text(&[server], &[]).expect("XML");
         assert!(
             !xml.contains(|c: char| (c.is_control() && c != '\n') || "\u{202e}\u{fffe}".contains(c)),
             "{xml:?}"

@@ -32,7 +32,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let store = Store::new(&arguments.places.runs);
     let servers = conformance::check(&inquiry, &store, &mut notice, &stop, &mut told)?;
     let exit = exit(&servers, &stop);
-    show(servers, arguments)?;
+    let unasked = inquiry.servers.iter().skip(servers.len());
+    let unasked = unasked.map(|asked| asked.subject.identity.name.clone()).collect();
+    show(servers, unasked, arguments)?;
     Ok(exit)
 }
 
@@ -48,12 +50,21 @@ fn notice(event: &Event<'_>) {
     }
 }
 
-fn show(servers: Vec<CheckedServer>, arguments: &CheckArguments) -> Result<(), Failure> {
+/// Tells scripts of the servers that were asked, and everybody of those that were `unasked` when the check was stopped.
+fn show(
+    servers: Vec<CheckedServer>,
+    unasked: Vec<String>,
+    arguments: &CheckArguments,
+) -> Result<(), Failure> {
+    if !unasked.is_empty() {
+        output::note(format_args!("not asked: {}", foreign::line(&unasked.join(", "))));
+    }
     if let Some(path) = &arguments.junit {
-        assay_file::write(path, junit::text(&servers)?.as_bytes())?;
+        assay_file::write(path, junit::text(&servers, &unasked)?.as_bytes())?;
     }
     if arguments.json {
-        let report = CheckReport { schema: CHECK_SCHEMA.to_owned(), assay: command::run::program(), servers };
+        let (schema, assay) = (CHECK_SCHEMA.to_owned(), command::run::program());
+        let report = CheckReport { schema, assay, servers, unasked };
         let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::Bug(error.to_string()))?;
         output::result(&(foreign::json(&text) + "\n"));
     } else if servers.len() > 1 {

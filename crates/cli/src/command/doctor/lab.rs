@@ -17,6 +17,7 @@ use crate::args::DoctorArguments;
 use crate::command::list::table;
 use crate::failure::Failure;
 use crate::output;
+use crate::signals;
 
 const HEADINGS: [&str; 9] =
     ["host", "roles", "transport", "round trip", "CPUs", "memory", "free", "kernel", "fitness"];
@@ -27,7 +28,11 @@ pub(super) fn run(file: &Path, arguments: &DoctorArguments) -> Result<Exit, Fail
     let lab = read_lab(file)?;
     let path = std::env::current_exe().map_err(|error| Failure::Bug(format!("where am I? {error}")))?;
     let own = OwnProgram { path, version: env!("CARGO_PKG_VERSION").to_owned() };
-    let report = survey(&lab, &own, !arguments.no_network);
+    let stop = signals::stop(|_| ())?;
+    let report = survey(&lab, &own, !arguments.no_network, &stop);
+    if stop.soon() {
+        return Ok(Exit::Interrupted);
+    }
     if arguments.json {
         print_json(serde_json::to_string_pretty(&report))?;
     } else {

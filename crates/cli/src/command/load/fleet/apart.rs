@@ -40,8 +40,8 @@ fn unopened(error: HostError) -> Failure {
 
 impl Apart {
     /// Has nothing sent there in a window of `longest`.
-    pub(super) fn expect_silence(&self, longest: Duration) -> Result<(), Failure> {
-        self.0.expect_silence(longest).map_err(|error| Failure::Lab(LabError::Host(error)))
+    pub(super) fn expect_silence(&self, longest: Duration, stop: &AtomicBool) -> Result<(), Failure> {
+        self.0.expect_silence(longest, &mut || !stop.load(Ordering::Relaxed)).map_err(unopened)
     }
 
     /// What it is called, and its CPUs.

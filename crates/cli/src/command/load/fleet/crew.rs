@@ -98,7 +98,7 @@ impl Crew {
                 let parts = parts::there(plan, places, authorities.as_deref())?;
                 for (number, agent) in agents.iter().enumerate() {
                     if let Span::Time(length) = plan.span {
-                        agent.expect_silence((plan.warmup + length).into())?;
+                        agent.expect_silence((plan.warmup + length).into(), stop)?;
                     }
                     agent.start(number, told.clone())?;
                 }

@@ -18,6 +18,7 @@ use assay_fleet::{Whole, host_effect, merged, merged_turn};
 use assay_lab::Exit;
 use assay_load::{LoadPlan, News, Span, WindowOrder};
 use assay_model::load::LoadReport;
+use assay_model::not_run::NotRun;
 use assay_model::units::Nanos;
 
 use crate::failure::Failure;
@@ -87,7 +88,7 @@ impl<'a> Leader<'a> {
         self.send(opening);
         (self.tell)(News::Progress(self.told.progress()));
         self.follow();
-        if let Some(failure) = self.failure() {
+        if let Some(failure) = self.failure(Exit::MachineUnfit) {
             return Err(failure);
         }
         (self.tell)(News::Connected);
@@ -123,7 +124,7 @@ impl<'a> Leader<'a> {
             connections: self.plan.connections,
             idle: self.plan.idle,
         };
-        let unmeasured = self.failure();
+        let unmeasured = self.failure(Exit::Void);
         self.generators.into_iter().for_each(Generator::leave);
         let shares = self.coordinator.into_shares();
         match unmeasured {
@@ -192,14 +193,17 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// Why there is nothing to be measured, if a generator is lost.
-    fn failure(&self) -> Option<Failure> {
+    /// Why there is nothing to be told, if a generator is lost; what that comes to where it gave no exit code itself is `otherwise`.
+    fn failure(&self, otherwise: Exit) -> Option<Failure> {
         let (name, why, exit) = self.coordinator.first_lost()?;
+        let reason = match (exit, self.generators.first()) {
+            (None, Some(Generator::There(_))) => NotRun::lost_host_reason(name, why),
+            _ => format!("generator {name} of {}: {why}", self.generators.len()),
+        };
         let exit = match self.stop.load(Ordering::Relaxed) {
             true => Exit::Interrupted,
-            false => exit.and_then(Exit::of_code).unwrap_or(Exit::MachineUnfit),
+            false => exit.and_then(Exit::of_code).unwrap_or(otherwise),
         };
-        let reason = format!("generator {name} of {}: {why}", self.generators.len());
         Some(Failure::Unmeasured { exit, reason })
     }
 }
