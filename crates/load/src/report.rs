@@ -193,7 +193,8 @@ fn series(plan: &LoadPlan, windows: &[Window]) -> Series {
         let settle = if plan.series_from_start { window.settle.0 / interval.0 } else { 0 };
         slices(plan, window).into_iter().skip(usize::try_from(settle).unwrap_or(usize::MAX))
     };
-    Series { interval_ns: interval, ok: windows.iter().flat_map(measured).collect() }
+    let windows = windows.iter().filter(|window| window.length() > Nanos::ZERO);
+    Series { interval_ns: interval, ok: windows.flat_map(measured).collect() }
 }
 
 /// Right answers per interval of one window, those without any right answer at its end included.

@@ -5,6 +5,7 @@ mod quiet;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 
+use assay_model::load::LoadTurn;
 use assay_model::record::{Record, Round, Run, Turn};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
@@ -58,6 +59,17 @@ fn slow_answers_make_turns_longer_and_fewer_and_count_in_no_slice_that_is_over()
 fn turns_tell_how_much_load_their_server_had_behind_it() {
     let record = measured(&["--warmup", "2s"]);
     let runs = server_runs(&record);
+    assert!(
+        runs.iter().any(|run| !run.lead_ins.is_empty()),
+        "there was load on the connections of the turns before them"
+    );
+    for cell in runs.iter().flat_map(|run| &run.cells) {
+        // What percentiles are told of.
+        let measured = |of: fn(&LoadTurn) -> u64| cell.turns.iter().map(|turn| of(&turn.load)).sum::<u64>();
+        let told = (cell.load.window_ns.0, cell.load.window.ok);
+        let of_turns = (measured(|turn| turn.window_ns.0), measured(|turn| turn.ok));
+        assert_eq!(told, of_turns, "of its turns alone");
+    }
     for run in &runs {
         let ages: Vec<u64> = run.cells[0].turns.iter().map(|turn| turn.loaded_ns.0).collect();
         assert!(ages.len() > 2 && ages.windows(2).all(|pair| pair[0] < pair[1]), "{ages:?}");

@@ -1,7 +1,7 @@
 //! Several generators of one load, as processes of this machine.
 
 use assay_model::check::CheckOutcome;
-use assay_model::load::{Arrival, LoadReport, LoadSecond, Phase};
+use assay_model::load::{Arrival, LoadReport, LoadSecond, LoadTurn, Phase};
 use assay_model::rule::Rule;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -200,6 +200,13 @@ fn a_run_keeps_the_evidence_of_each_generator() {
         assert_eq!(own.map(|own| own.window.ok).sum::<u64>(), load.window.ok);
         let turns = window.turns.iter().map(|turn| turn.load.ok).sum::<u64>();
         assert_eq!(turns, load.window.ok);
+        for LoadTurn { settle_ns, window_ns, ok, slices, .. } in window.turns.iter().map(|turn| &turn.load) {
+            let of_all = settle_ns.0 + window_ns.0;
+            assert!(
+                slices.ok.len() as u64 >= of_all / slices.interval_ns.0 && slices.interval_ns < *window_ns
+            );
+            assert!(slices.ok.iter().sum::<u64>() >= *ok, "from the beginning of the load: {slices:?}");
+        }
     }
     lab.run(&["first", "--generators", "3"]).assert().code(2).stderr(contains("at least 3 with -c"));
 }

@@ -10,12 +10,8 @@ use super::fleet::Crew;
 use crate::failure::Failure;
 use crate::{output, signals};
 
-/// Slices in which a window's right answers are told: short enough to show how it settles.
-const SLICE: Nanos = Nanos::from_millis(10);
-
 /// Tells that the connections are made, and measures until standard input ends.
 pub(super) fn run(plan: LoadPlan, crew: &Crew) -> Result<Exit, Failure> {
-    let plan = LoadPlan { series_interval: SLICE, series_from_start: true, ..plan };
     let stop = signals::flag()?;
     let orders = std::io::stdin().lines().map_while(Result::ok).map_while(|line| parse(&line));
     let mut told = Ok(());

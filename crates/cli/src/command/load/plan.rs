@@ -12,6 +12,7 @@ use assay_lab::{Exit, Scheme, Stop, Url};
 use assay_link::Link;
 use assay_load::{Http, LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
+use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use assay_report::load::Asked;
 use assay_tls::Client;
@@ -26,6 +27,8 @@ use crate::secrets::learn_those_of;
 
 /// Longest workload that the lab hands over, in bytes: a few bodies, each byte of which may be written as six.
 const MAX_HANDED_OVER_BYTES: u64 = 256 << 20;
+/// Slices in which the right answers of a turn are told: short enough to show how it settles.
+const TURN_SLICE: Nanos = Nanos::from_millis(10);
 
 /// Whom the load is for.
 pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
@@ -73,6 +76,8 @@ fn with_workload(
 ) -> Result<LoadPlan, Failure> {
     let url = Url::parse(&arguments.url)?;
     let http = http(arguments, &url, workload.grpc)?;
+    let plan = LoadPlan::new(target, workload.requests);
+    let series_interval = if arguments.on_request { TURN_SLICE } else { plan.series_interval };
     Ok(LoadPlan {
         http,
         websocket: workload.websocket,
@@ -92,7 +97,9 @@ fn with_workload(
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
-        ..LoadPlan::new(target, workload.requests)
+        series_interval,
+        series_from_start: arguments.on_request,
+        ..plan
     })
 }
 
