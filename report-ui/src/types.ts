@@ -366,7 +366,7 @@ export interface AnsweredVerdict {
    */
   standings: AnsweredStanding[];
   /**
-   * The times, rising, in milliseconds since a request was sent.
+   * The times, rising, in milliseconds since a request was sent; empty where the experiment names none.
    */
   within_ms: number[];
   /**
@@ -378,6 +378,10 @@ export interface AnsweredVerdict {
  * How soon one contender answered.
  */
 export interface AnsweredStanding {
+  /**
+   * Checks that did not pass, of a loop that ends with a number of requests; those of one at capacity stand with its capacity.
+   */
+  checks?: Check[];
   /**
    * Name of the contender.
    */
@@ -407,6 +411,27 @@ export interface AnsweredStanding {
    * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
+}
+/**
+ * The outcome of one rule about a measurement, with its evidence.
+ */
+export interface Check {
+  /**
+   * The evidence in a sentence; only in what is written for readers, and in those records.
+   */
+  evidence: string;
+  /**
+   * What the rule found.
+   */
+  outcome: "pass" | "warn" | "void";
+  /**
+   * What to do about it, where it objects; only there, too.
+   */
+  remedy: string | null;
+  /**
+   * Stable name of the rule, such as `generator-saturated`.
+   */
+  rule: string;
 }
 /**
  * An estimate with its interval.
@@ -619,27 +644,6 @@ export interface LatencyStanding {
    * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
-}
-/**
- * The outcome of one rule about a measurement, with its evidence.
- */
-export interface Check {
-  /**
-   * The evidence in a sentence; only in what is written for readers, and in those records.
-   */
-  evidence: string;
-  /**
-   * What the rule found.
-   */
-  outcome: "pass" | "warn" | "void";
-  /**
-   * What to do about it, where it objects; only there, too.
-   */
-  remedy: string | null;
-  /**
-   * Stable name of the rule, such as `generator-saturated`.
-   */
-  rule: string;
 }
 /**
  * What a right answer takes of the machine's energy: means over restarts, in microjoules.

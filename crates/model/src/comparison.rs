@@ -36,7 +36,7 @@ pub struct Comparison {
     /// What the comparison as a whole suffers from.
     pub caveats: Vec<Check>,
     /// Whether the runs can be trusted; what passed only where all come from one run.
-    pub trust: Vec<Check>,
+    pub trust: Vec<RunCheck>,
     /// What speaks against single figures of those who are compared.
     pub objections: Vec<Objection>,
     /// One row per contender and cell.
@@ -55,9 +55,23 @@ pub enum Pairing {
     Runs,
 }
 
+/// A check of a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunCheck {
+    /// The run's name; absent where all that is compared comes from one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The check.
+    #[serde(flatten)]
+    pub check: Check,
+}
+
 /// What speaks against the figures of one contender in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Objection {
+    /// The run's name; absent where all that is compared comes from one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Name of the contender.
     pub contender: String,
     /// The cell.

@@ -47,7 +47,8 @@ pub struct Verdict {
     /// One judgement per cell in which a redline was searched, in the experiment's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redlines: Vec<RedlineVerdict>,
-    /// Shares of requests answered in time, one judgement per closed loop, where the experiment asks for them.
+    /// Shares of requests answered in time, one judgement per closed loop, where the experiment asks for them; without times, one per
+    /// closed loop that ends with a number of requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<AnsweredVerdict>,
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
@@ -250,7 +251,7 @@ pub struct AnsweredVerdict {
     /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
-    /// The times, rising, in milliseconds since a request was sent.
+    /// The times, rising, in milliseconds since a request was sent; empty where the experiment names none.
     pub within_ms: Vec<f64>,
     /// Contenders, those that answered most soonest first.
     pub standings: Vec<AnsweredStanding>,
@@ -273,6 +274,9 @@ pub struct AnsweredStanding {
     pub requests: u64,
     /// Those of them that failed or were given up.
     pub unanswered: u64,
+    /// Checks that did not pass, of a loop that ends with a number of requests; those of one at capacity stand with its capacity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// Why nothing is told, if so.
     #[serde(rename = "withheld_for", default)]
     pub withheld: Option<Withheld>,

@@ -10,23 +10,24 @@ use crate::words;
 /// Who had the CPUs instead, as different counters tell it, in the order in which it is told.
 const OF_OTHERS: [Rule; 4] = [Rule::Steal, Rule::OtherPrograms, Rule::Pressure, Rule::GeneratorDisturbed];
 
-/// Warnings, worst first; the rules that tell what others took of the CPUs are one of them, as grave as the gravest.
+/// Warnings, worst first; the rules that tell what others took of the CPUs in a run are one of them, as grave as the gravest.
 pub(crate) fn folded(broken: Vec<Broken<'_>>) -> Vec<Warning> {
-    let is_one = broken.iter().filter(|broken| is_of_others(broken.check)).count() < 2;
-    let place = broken.iter().position(|broken| is_of_others(broken.check));
-    let Some(place) = place.filter(|_| !is_one) else {
-        return broken.into_iter().map(Warning::of).collect();
-    };
-    let (disturbed, others): (Vec<_>, Vec<_>) =
-        broken.into_iter().partition(|broken| is_of_others(broken.check));
-    let mut warnings: Vec<Warning> = others.into_iter().map(Warning::of).collect();
-    // The gravest of them stands there, so the others are in order.
-    warnings.insert(place, in_one(&disturbed));
+    let mut warnings = Vec::new();
+    for (at, one) in broken.iter().enumerate() {
+        let disturbed = |other: &&Broken<'_>| is_of_others(other.check) && other.run == one.run;
+        let alike: Vec<&Broken<'_>> = broken.iter().filter(disturbed).collect();
+        if !is_of_others(one.check) || alike.len() < 2 {
+            warnings.push(Warning::of(one.clone()));
+        } else if !broken[..at].iter().any(|earlier| disturbed(&earlier)) {
+            // The gravest of them stands here, so all are in order.
+            warnings.push(in_one(&alike));
+        }
+    }
     warnings
 }
 
 /// Several rules as one. At least one of them speaks of the whole run, so no places are named.
-fn in_one(disturbed: &[Broken<'_>]) -> Warning {
+fn in_one(disturbed: &[&Broken<'_>]) -> Warning {
     let mut checks: Vec<&Check> = disturbed.iter().map(|broken| broken.check).collect();
     checks.sort_by_key(|check| OF_OTHERS.iter().position(|rule| *rule == check.rule));
     let gravest = checks.iter().max_by_key(|check| check.outcome).map_or(checks[0], |check| *check);
@@ -35,6 +36,7 @@ fn in_one(disturbed: &[Broken<'_>]) -> Warning {
         rule: gravest.rule,
         also: also.collect(),
         outcome: gravest.outcome,
+        run: disturbed.first().and_then(|broken| broken.run).map(str::to_owned),
         evidence: words::disturbed(&checks),
         remedy: Some(words::remedy_of_disturbance(&checks)),
         places: Vec::new(),
@@ -84,7 +86,7 @@ mod tests {
     }
 
     fn told(checks: &[Check]) -> Vec<Warning> {
-        folded(checks.iter().map(|check| Broken { check, places: Vec::new() }).collect())
+        folded(checks.iter().map(|check| Broken { run: None, check, places: Vec::new() }).collect())
     }
 
     #[test]

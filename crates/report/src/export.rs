@@ -6,6 +6,7 @@ mod csv;
 mod junit;
 mod openmetrics;
 mod summary;
+mod unmeasured;
 
 pub use badge::{Choice, badge};
 pub use csv::csv;
@@ -69,7 +70,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         out += &rates::redlines(record, cell).markdown(&notes::redline_title(&cell.cell));
     }
     for cell in &verdict.answered {
-        out += &published::answered(record, cell).markdown(&published::answered_title(&cell.cell));
+        out += &published::answered(record, cell).markdown(&published::answered_title(cell));
     }
     verdict.published.iter().for_each(|published| out += &published::markdown(record, published));
     verdict.cross_checks.iter().for_each(|crossed| out += &cross_check::markdown(record, crossed));

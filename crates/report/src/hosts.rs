@@ -107,7 +107,10 @@ pub(crate) fn machine_in_words(machine: &HostFacts) -> String {
         Some(cpus),
         machine.memory_bytes.map(format::bytes),
         machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
-        machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
+        machine.hypervisor.as_deref().map(|hypervisor| match hypervisor {
+            "unnamed" => "a virtual machine".to_owned(),
+            name => format!("under {name}"),
+        }),
     ];
     known.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -160,11 +163,12 @@ pub(crate) fn measured(measure: HostMeasure) -> &'static str {
     }
 }
 
-/// What must be said of a network, where the server's host is known by its name or the only one.
+/// What must be said of a network, where the server's host is known by its name or the only one; what the table has too, as it
+/// leaves these columns out where there is no room.
 fn of_link(record: &Record, link: &HostLink) -> Vec<String> {
     let only = || record.server_hosts.first().map(|host| host.name.as_str());
     let server = link.server.as_deref().or_else(only).unwrap_or("the servers");
-    network::between(server, link, is_in_the_table(link))
+    network::between(server, link)
 }
 
 /// Whether the line of a host of the load has a place for what its network carries: not for several ways from there to servers.

@@ -39,6 +39,7 @@ pub mod network;
 pub mod notes;
 pub mod outlook;
 pub mod page;
+mod places;
 pub mod protocol;
 mod proxy;
 mod published;

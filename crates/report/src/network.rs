@@ -6,11 +6,11 @@ use crate::format;
 
 /// What is known of a network, and what is not, where the server's host is named.
 pub fn notes(link: &HostLink) -> Vec<String> {
-    between(link.server.as_deref().unwrap_or("the servers"), link, false)
+    between(link.server.as_deref().unwrap_or("the servers"), link)
 }
 
-/// What a network carries from `server` and to it, but for what a table has, and why something is not known.
-pub(crate) fn between(server: &str, link: &HostLink, is_in_the_table: bool) -> Vec<String> {
+/// What a network carries from `server` and to it, and why something is not known.
+pub(crate) fn between(server: &str, link: &HostLink) -> Vec<String> {
     let hosts = match link.hosts.as_slice() {
         [] => "this host".to_owned(),
         hosts => hosts.join(" and "),
@@ -21,7 +21,7 @@ pub(crate) fn between(server: &str, link: &HostLink, is_in_the_table: bool) -> V
     }
     let together = if link.hosts.len() > 1 { " together" } else { "" };
     let because = |is_at_least| if is_at_least { "; a CPU was the limit there" } else { "" };
-    if let Some(carries) = carries(link).filter(|_| !is_in_the_table) {
+    if let Some(carries) = carries(link) {
         let trip = link.round_trip_ns.map(|ns| format!(", round trip {}", format::duration(ns.0 as f64)));
         let (because, trip) = (because(link.is_at_least), trip.unwrap_or_default());
         notes

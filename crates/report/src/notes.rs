@@ -6,20 +6,22 @@ use assay_model::JsonSchema;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Changes, Conformance, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{ArrivalModel, Cell, Protocol};
+use assay_model::experiment::{ArrivalModel, Cell};
 use assay_model::host::HostFacts;
 use assay_model::link::LinkFacts;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage};
 use assay_model::rule::Rule;
-use assay_model::setting::Setting;
 use assay_model::verdict::{
-    Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Standing, Timing, Verdict,
+    Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, RedlineStanding, Standing, Timing, Verdict,
 };
 use assay_stats::tiers::LEAST_MARGIN;
 use serde::Serialize;
 
+pub use crate::places::NotePlace;
+use crate::places::{add_place, told_first};
+pub(crate) use crate::places::{places_in_short, places_in_words};
 pub(crate) use crate::state::state_in_words;
 use crate::{format, words};
 
@@ -39,6 +41,9 @@ pub struct Warning {
     pub(crate) also: Vec<Rule>,
     /// How bad it is, at its worst.
     pub outcome: CheckOutcome,
+    /// The run, where several are told of.
+    #[serde(skip)]
+    pub(crate) run: Option<String>,
     /// What was seen at its worst place, in a sentence with its figures.
     pub evidence: String,
     /// What to do about it.
@@ -47,30 +52,18 @@ pub struct Warning {
     pub places: Vec<NotePlace>,
 }
 
-/// Where a rule was broken.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Place")]
-pub struct NotePlace {
-    /// Name of the contender.
-    pub contender: String,
-    /// Name of the workload.
-    pub workload: String,
-    /// Numbers of connections.
-    pub connections: Vec<u32>,
-    /// The TCP and the wire; absent where the experiment names no network.
-    pub network: Option<Network>,
-    /// What is spoken.
-    pub protocol: Protocol,
+/// A check that may not have passed, of a whole run or of a contender in a cell.
+pub(crate) struct Doubt<'c> {
+    /// The run, where several are told of.
+    pub(crate) run: Option<&'c str>,
+    pub(crate) check: &'c Check,
+    pub(crate) place: Option<(&'c String, &'c Cell)>,
 }
 
-impl NotePlace {
-    fn setting(&self) -> Setting {
-        Setting { network: self.network, protocol: self.protocol }
-    }
-}
-
-/// A check that did not pass, at its worst, with every place that it concerns; in no words yet.
+/// A check that did not pass, at its worst in its run, with every place that it concerns; in no words yet.
+#[derive(Clone)]
 pub(crate) struct Broken<'c> {
+    pub(crate) run: Option<&'c str>,
     pub(crate) check: &'c Check,
     pub(crate) places: Vec<NotePlace>,
 }
@@ -78,10 +71,22 @@ pub(crate) struct Broken<'c> {
 impl Warning {
     /// One rule in its own words.
     pub(crate) fn of(broken: Broken<'_>) -> Self {
-        let Broken { check, places } = broken;
-        let (rule, outcome) = (check.rule, check.outcome);
+        let Broken { run, check, places } = broken;
+        let (run, rule, outcome) = (run.map(str::to_owned), check.rule, check.outcome);
         let (evidence, remedy) = (words::evidence(check), words::remedy(check));
-        Self { rule, also: Vec::new(), outcome, evidence, remedy, places }
+        Self { rule, also: Vec::new(), outcome, run, evidence, remedy, places }
+    }
+
+    /// With the place of its figures in the sentence where those of other places differ, for a reader who is told of one place only.
+    fn naming_its_place(mut self) -> Self {
+        if let Some(others) = self.places.iter().position(|place| place.has_other_figures) {
+            let whose = match self.places.first().filter(|_| others > 0) {
+                Some(told) => places_in_words(std::slice::from_ref(told)),
+                None => "in the whole run".to_owned(),
+            };
+            self.evidence = format!("{whose}: {}", self.evidence);
+        }
+        self
     }
 
     /// What is written before it: whether the number is void or stands with a caveat.
@@ -94,9 +99,11 @@ impl Warning {
         self.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default()
     }
 
-    /// What it is about, in a word or two.
+    /// What it is about, in a word or two, and in which run where there are several.
     pub(crate) fn about(&self) -> String {
-        if self.also.is_empty() { self.rule.name().replace('-', " ") } else { "disturbed".to_owned() }
+        let rule = self.rule.name().replace('-', " ");
+        let about = if self.also.is_empty() { &*rule } else { "disturbed" };
+        self.run.as_ref().map_or_else(|| about.to_owned(), |run| format!("{about} in {run}"))
     }
 }
 
@@ -114,9 +121,9 @@ const OF_SERVERS: [Rule; 10] = [
     Rule::UnsolicitedBytes,
 ];
 
-/// Every check that did not pass, worst first, one entry per rule.
+/// Every check that did not pass, worst first, one entry per rule; sentences tell of whom they are where that is not plain.
 pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
-    broken(verdict).into_iter().map(Warning::of).collect()
+    broken(verdict).into_iter().map(Warning::of).map(Warning::naming_its_place).collect()
 }
 
 /// Every check that did not pass, worst first, one entry per rule.
@@ -127,51 +134,44 @@ pub(crate) fn broken(verdict: &Verdict) -> Vec<Broken<'_>> {
     let open = verdict.latency.iter().flat_map(|of| {
         of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
     });
-    let placed = closed
-        .chain(open)
-        .flat_map(|(contender, cell, checks)| checks.iter().map(move |check| ((contender, cell), check)));
-    broken_of(&verdict.trust, placed)
+    let counted = verdict.answered.iter().flat_map(|of| {
+        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
+    });
+    let placed = closed.chain(open).chain(counted).flat_map(|(contender, cell, checks)| {
+        checks.iter().map(move |check| Doubt { run: None, check, place: Some((contender, cell)) })
+    });
+    let whole = verdict.trust.iter().map(|check| Doubt { run: None, check, place: None });
+    broken_of(whole.chain(placed))
 }
 
-/// What concerns a whole run, and what concerns a contender in a cell.
-pub(crate) fn broken_of<'c>(
-    trust: &'c [Check],
-    placed: impl Iterator<Item = ((&'c String, &'c Cell), &'c Check)>,
-) -> Vec<Broken<'c>> {
+/// What did not pass, worst first, one entry per rule and run.
+pub(crate) fn broken_of<'c>(doubts: impl Iterator<Item = Doubt<'c>>) -> Vec<Broken<'c>> {
     let mut broken: Vec<Broken<'c>> = Vec::new();
-    let all =
-        trust.iter().map(|check| (None, check)).chain(placed.map(|(place, check)| (Some(place), check)));
-    for (place, check) in all.filter(|(_, check)| check.outcome != CheckOutcome::Pass) {
-        gather(&mut broken, check, place);
+    for doubt in doubts.filter(|doubt| doubt.check.outcome != CheckOutcome::Pass) {
+        gather(&mut broken, doubt);
     }
+    broken.iter_mut().for_each(|broken| told_first(&mut broken.places));
     broken.sort_by_key(|broken| (Reverse(broken.check.outcome), !OF_SERVERS.contains(&broken.check.rule)));
     broken
 }
 
-fn gather<'c>(all: &mut Vec<Broken<'c>>, check: &'c Check, place: Option<(&String, &Cell)>) {
-    let index = all.iter().position(|broken| broken.check.rule == check.rule).unwrap_or_else(|| {
-        all.push(Broken { check, places: Vec::new() });
+fn gather<'c>(all: &mut Vec<Broken<'c>>, Doubt { run, check, place }: Doubt<'c>) {
+    let is_it = |broken: &Broken<'_>| broken.run == run && broken.check.rule == check.rule;
+    let index = all.iter().position(is_it).unwrap_or_else(|| {
+        all.push(Broken { run, check, places: Vec::new() });
         all.len() - 1
     });
     let broken = &mut all[index];
     if check.outcome > broken.check.outcome {
         broken.check = check;
+        for mut earlier in std::mem::take(&mut broken.places) {
+            earlier.has_other_figures = true;
+            add_place(&mut broken.places, earlier);
+        }
     }
     let Some((contender, cell)) = place else { return };
-    let is_known = |place: &&mut NotePlace| {
-        place.contender == *contender && place.workload == cell.workload && place.setting() == cell.setting()
-    };
-    match broken.places.iter_mut().find(is_known) {
-        Some(known) if known.connections.contains(&cell.connections) => {}
-        Some(known) => known.connections.push(cell.connections),
-        None => broken.places.push(NotePlace {
-            contender: contender.clone(),
-            workload: cell.workload.clone(),
-            connections: vec![cell.connections],
-            network: cell.network,
-            protocol: cell.protocol,
-        }),
-    }
+    let has_other_figures = check != broken.check;
+    add_place(&mut broken.places, NotePlace { has_other_figures, ..NotePlace::of(contender, cell) });
 }
 
 /// The rules of HTTP/1.1 or of its test types that a contender breaks, in words; nothing where it keeps all.
@@ -205,82 +205,10 @@ pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
         .any(|entry| entry.identity.name == contender && entry.identity.kind == Kind::Limit)
 }
 
-/// Places of a warning that are told one by one; of more only the number, and where most of them are.
-const PLACES_AT_MOST: usize = 6;
-
 /// How many figures a run has: contenders in the cells in which they were measured.
 pub(crate) fn judged(verdict: &Verdict) -> usize {
     let closed = verdict.cells.iter().map(|cell| cell.standings.len());
     closed.chain(verdict.latency.iter().map(|cell| cell.standings.len())).sum()
-}
-
-/// Places for a screen: many fold to `in 12 of 40 places, most on json (8); all with -v`.
-pub(crate) fn places_in_short(places: &[NotePlace], judged: usize) -> String {
-    let hits = |of: &dyn Fn(&&NotePlace) -> bool| -> usize {
-        places.iter().filter(|place| of(place)).map(|place| place.connections.len()).sum()
-    };
-    let all = hits(&|_| true);
-    if all <= PLACES_AT_MOST {
-        return places_in_words(places);
-    }
-    let on = |place: &NotePlace| {
-        (hits(&|other| other.workload == place.workload), format!("on {}", place.workload))
-    };
-    let with = |place: &NotePlace| {
-        (hits(&|other| other.contender == place.contender), format!("with {}", place.contender))
-    };
-    let groups = places.iter().flat_map(|place| [on(place), with(place)]);
-    let most = groups.filter(|(n, _)| *n < all && n * 2 > all).max_by_key(|(n, _)| *n);
-    let most = most.map_or_else(String::new, |(n, what)| format!(", most {what} ({n})"));
-    // A place that has a rate and a capacity may be told of both.
-    format!("in {all} of {} places{most}; all with -v", judged.max(all))
-}
-
-/// The places of a warning in words, each fact once: `nginx, gin (hello, json at 16, 64 on kernel/veth; byte at 16)`.
-pub(crate) fn places_in_words(places: &[NotePlace]) -> String {
-    let mut by_contender: Vec<(&str, Vec<&NotePlace>)> = Vec::new();
-    places.iter().for_each(|place| add_to(&mut by_contender, place.contender.as_str(), place));
-    let mut by_cells: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, places) in by_contender {
-        add_to(&mut by_cells, cells_in_words(&places), name);
-    }
-    let told = by_cells.iter().map(|(cells, names)| format!("{} ({cells})", names.join(", ")));
-    told.collect::<Vec<_>>().join(", ")
-}
-
-/// Of one contender: workloads that share numbers of connections and settings together.
-fn cells_in_words(places: &[&NotePlace]) -> String {
-    let mut settings: Vec<((&str, String), Vec<String>)> = Vec::new();
-    for place in places {
-        let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
-        let setting = place.setting();
-        let named = if setting == Setting::USUAL { String::new() } else { setting.to_string() };
-        add_to(&mut settings, (place.workload.as_str(), levels.join(", ")), named);
-    }
-    let mut workloads: Vec<((String, String), Vec<&str>)> = Vec::new();
-    for ((workload, levels), mut settings) in settings {
-        // Beside another the usual one has a name.
-        let usual = Setting::USUAL.to_string();
-        let is_one_of_several = settings.len() > 1;
-        settings
-            .iter_mut()
-            .filter(|name| name.is_empty() && is_one_of_several)
-            .for_each(|name| name.clone_from(&usual));
-        add_to(&mut workloads, (levels, settings.join(", ")), workload);
-    }
-    let told = workloads.iter().map(|((levels, settings), workloads)| {
-        let on = if settings.is_empty() { String::new() } else { format!(" on {settings}") };
-        format!("{} at {levels}{on}", workloads.join(", "))
-    });
-    told.collect::<Vec<_>>().join("; ")
-}
-
-/// Adds to the group of a key, which stands where it was first met.
-fn add_to<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
-    match groups.iter_mut().find(|(known, _)| *known == key) {
-        Some((_, values)) => values.push(value),
-        None => groups.push((key, vec![value])),
-    }
 }
 
 /// The TCP and the wire of a cell; nothing where that is not known.
@@ -392,6 +320,11 @@ pub(crate) fn redline_end_in_words(end: RedlineEnd) -> &'static str {
     }
 }
 
+/// Whether nothing is known of where a redline lies.
+pub(crate) fn is_redline_unknown(standing: &RedlineStanding) -> bool {
+    standing.kept_per_second.is_none() && standing.missed_per_second.is_none()
+}
+
 /// A value in words, or a dash for none.
 pub(crate) fn or_dash(value: Option<f64>, format: fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), format)
@@ -478,6 +411,8 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::evidence::Evidence;
+
     use super::*;
 
     #[test]
@@ -501,6 +436,38 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_told_of_with_the_figures_of_another() {
+        let alike = [100.0, 101.0];
+        let record = assay_verdict::testing::record(&[("a", &alike), ("b", &alike), ("c", &alike)]);
+        let mut verdict = assay_verdict::judge(&record).expect("readable");
+        let errors = |failed, outcome| {
+            let evidence = Evidence::Errors { failed, requests: 100, example: None, checked: Vec::new() };
+            vec![Check::objection(Rule::Errors, outcome, evidence)]
+        };
+        verdict.trust.clear();
+        for standing in &mut verdict.cells[0].standings {
+            let is_first = standing.contender == "a";
+            standing.checks =
+                if is_first { errors(1, CheckOutcome::Warn) } else { errors(50, CheckOutcome::Void) };
+        }
+        let told = |verdict: &Verdict| {
+            let warning = warnings(verdict).remove(0);
+            (warning.evidence, places_in_words(&warning.places))
+        };
+        let cell = verdict.cells[0].cell.clone();
+        let at = format!("({} at {})", cell.workload, cell.connections);
+        let (evidence, places) = told(&verdict);
+        assert!(evidence.starts_with(&format!("b {at}: 50 of 100 requests failed")), "{evidence}");
+        assert_eq!(places, format!("b, c {at}; with other figures: a {at}"));
+        let own = words::evidence(broken(&verdict)[0].check);
+        assert!(own.starts_with("50 of 100"), "a list of places beside it tells whose it is: {own}");
+        verdict.trust = errors(101, CheckOutcome::Void);
+        let (evidence, places) = told(&verdict);
+        assert!(evidence.starts_with("in the whole run: 101 of 100"), "{evidence}");
+        assert_eq!(places, format!("with other figures: a, b, c {at}"));
+    }
+
+    #[test]
     fn a_network_is_told_with_what_its_tcp_does_about_losses() {
         let host = HostFacts { congestion_control: Some("bbr".to_owned()), ..HostFacts::default() };
         let words = |name: &str, host: &HostFacts| network_in_words(name.parse().expect("a network"), host);
@@ -508,50 +475,5 @@ mod tests {
         assert_eq!(words("kernel/veth", &HostFacts::default()), "the kernel's stack over veth");
         assert!(words("user/xdp", &host).ends_with("(congestion control NewReno)"));
         assert!(!words("user/ring", &host).contains("congestion"));
-    }
-
-    #[test]
-    fn many_places_fold_to_their_number_and_where_most_are() {
-        let place = |contender: &str, workload: &str, levels: &[u32]| NotePlace {
-            contender: contender.to_owned(),
-            workload: workload.to_owned(),
-            connections: levels.to_vec(),
-            network: None,
-            protocol: Protocol::H1,
-        };
-        let few = [place("a", "x", &[16, 64]), place("b", "x", &[16, 64, 256])];
-        assert_eq!(places_in_short(&few, 40), places_in_words(&few));
-        let many = ["a", "b", "c"].map(|name| place(name, "json", &[16, 64, 256]));
-        assert_eq!(
-            places_in_short(&many, 40),
-            "in 9 of 40 places; all with -v",
-            "all of them say nothing of any"
-        );
-        let more = [&many[..], &[place("a", "x", &[16])]].concat();
-        assert_eq!(places_in_short(&more, 40), "in 10 of 40 places, most on json (9); all with -v");
-        let whose = ["x", "y", "z", "w"].map(|workload| place("a", workload, &[16, 64]));
-        let whose = [&whose[..], &[place("b", "x", &[16])]].concat();
-        assert_eq!(places_in_short(&whose, 40), "in 9 of 40 places, most with a (8); all with -v");
-    }
-
-    #[test]
-    fn the_places_of_a_warning_are_told_once_each() {
-        let place = |contender: &str, workload: &str, network: &str| NotePlace {
-            contender: contender.to_owned(),
-            workload: workload.to_owned(),
-            connections: vec![16, 64],
-            network: network.parse().ok(),
-            protocol: Protocol::H1,
-        };
-        let both =
-            |name: &str, workload: &str| ["kernel/veth", "user/xdp"].map(|on| place(name, workload, on));
-        let mut places = [both("a", "x"), both("a", "y"), both("b", "x"), both("b", "y")].concat();
-        assert_eq!(places_in_words(&places), "a, b (x, y at 16, 64 on kernel/veth, user/xdp)");
-        places.push(place("c", "x", ""));
-        places.push(place("c", "y", "user/xdp"));
-        assert_eq!(
-            places_in_words(&places[6..]),
-            "b (y at 16, 64 on kernel/veth, user/xdp), c (x at 16, 64; y at 16, 64 on user/xdp)"
-        );
     }
 }

@@ -118,9 +118,10 @@ fn in_pairs(of: &Foresight) -> String {
 
 /// A label, and beside it what is told.
 fn paragraph(label: &str, fact: &str, width: usize) -> String {
-    let lines = wrap(fact, width.saturating_sub(LABEL).max(LABEL));
+    let indent = LABEL.max(label.chars().count() + 1);
+    let lines = wrap(fact, width.saturating_sub(indent).max(LABEL));
     let labels = iter::once(label).chain(iter::repeat(""));
-    lines.iter().zip(labels).map(|(line, label)| format!("{label:<LABEL$}{line}\n")).collect()
+    lines.iter().zip(labels).map(|(line, label)| format!("{label:<indent$}{line}\n")).collect()
 }
 
 fn noise(outlook: &Outlook) -> String {
@@ -258,6 +259,8 @@ mod tests {
         assert!(told.contains("2.0 %       takes more than a day"), "{told}");
         let fine = text(&Outlook { difference: Some(0.005), enough: None, ..outlook() }, 200);
         assert!(fine.contains("never: differences up to 1.0 % are called none"), "{fine}");
+        let tiny = text(&Outlook { difference: Some(1e-5), enough: None, ..outlook() }, 200);
+        assert!(tiny.contains(" % never: "), "a long label stands apart: {tiny}");
         let plain = text(&Outlook { difference: None, best: None, enough: None, ..outlook() }, 200);
         assert_eq!(plain.lines().count(), 3, "{plain}");
     }

@@ -78,13 +78,18 @@ fn remark(row: &BesideRow) -> String {
     }
 }
 
-/// What a table of shares answered in time shows.
-pub(crate) fn answered_title(cell: &Cell) -> String {
-    let load = match cell.offered {
+/// What a table of shares answered in time shows; without times only who took how long for a number of requests.
+pub(crate) fn answered_title(verdict: &AnsweredVerdict) -> String {
+    let load = match verdict.cell.offered {
         Offered::Requests(n) => format!("{} requests", format::count(u64::from(n))),
         _ => "a closed loop's requests".to_owned(),
     };
-    format!("{}: share of {load} answered within", notes::cell_title(cell))
+    let cell = notes::cell_title(&verdict.cell);
+    if verdict.within_ms.is_empty() {
+        format!("{cell}: {load}, the slowest answer of all rounds")
+    } else {
+        format!("{cell}: share of {load} answered within")
+    }
 }
 
 /// Whether a time is one that is told where there is room for a few only: a power of ten, or one of the source's.
@@ -190,6 +195,20 @@ mod tests {
         assert_eq!(of("a", &Cell::closed("json", 128)), None);
         let at_a_rate = Cell { offered: Offered::Common, ..Cell::closed("hello", 64) };
         assert_eq!(of("a", &at_a_rate), None);
+    }
+
+    #[test]
+    fn a_number_of_requests_without_times_has_no_share_in_its_title() {
+        let cell = Cell { offered: Offered::Requests(3000), ..Cell::closed("hello", 64) };
+        let of = |within_ms| AnsweredVerdict { cell: cell.clone(), within_ms, standings: Vec::new() };
+        assert_eq!(
+            answered_title(&of(Vec::new())),
+            "hello, 64 connections: 3,000 requests, the slowest answer of all rounds"
+        );
+        assert_eq!(
+            answered_title(&of(vec![10.0])),
+            "hello, 64 connections: share of 3,000 requests answered within"
+        );
     }
 
     #[test]

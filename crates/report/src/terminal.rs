@@ -62,7 +62,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         page.table(&notes::redline_title(&cell.cell), &rates::redlines(record, cell));
     }
     for cell in &verdict.answered {
-        page.table(&published::answered_title(&cell.cell), &published::answered(record, cell));
+        page.table(&published::answered_title(cell), &published::answered(record, cell));
     }
     if let Some(beside) = &verdict.published {
         page.table(&published::title(beside), &published::table(beside));

@@ -185,7 +185,7 @@ pub(crate) fn grounds(spending: &Spending) -> String {
         },
         format!("{} of them have a name", format::percent(1.0 - spending.unnamed_share)),
     ];
-    told.extend(spending.watching.as_ref().map(watched));
+    told.push(spending.watching.as_ref().map_or_else(|| unwatched(spending), watched));
     if spending.unseen_ns > 0.0 {
         let unseen = format::duration(spending.unseen_ns);
         told.push(format!(
@@ -240,14 +240,31 @@ fn watched(change: &Interval) -> String {
     format!("{change_told} {}{verdict}", told.interval)
 }
 
+/// That what profiling changed is not known, beside what is known of windows in which nobody looked.
+fn unwatched(spending: &Spending) -> String {
+    let unknown = "what profiling changed is not known, because no window of the profiled restart counts";
+    let Some(ns) = spending.unwatched_cpu_ns else { return unknown.to_owned() };
+    let elsewhere = format!("in windows of others an answer took {} of CPU time", format::duration(ns));
+    let far = if is_far_from_windows(spending) { ", which is too far from what it took here" } else { "" };
+    format!("{unknown}; {elsewhere}{far}")
+}
+
+/// Whether, where no restart has both slice and windows, an answer cost far more or less in other restarts' windows.
+fn is_far_from_windows(spending: &Spending) -> bool {
+    let elsewhere = spending.unwatched_cpu_ns.filter(|ns| spending.watching.is_none() && *ns > 0.0);
+    elsewhere.is_some_and(|ns| is_far(spending.cpu_ns.estimate / ns - 1.0))
+}
+
 /// Whether profiling is shown to have changed what an answer costs by more than the method allows.
 fn is_too_much(change: &Interval) -> bool {
     change.confidence > 0.0 && (change.low > FAITHFUL || change.high < -FAITHFUL)
 }
 
-/// Whether samples stand for the CPU time, and taking them changed little.
+/// Whether samples stand for the CPU time, and taking them changed little, as far as that is known.
 pub(crate) fn is_faithful(spending: &Spending) -> bool {
-    !is_far(spending.sampled_share - 1.0) && !spending.watching.as_ref().is_some_and(is_too_much)
+    !is_far(spending.sampled_share - 1.0)
+        && !spending.watching.as_ref().is_some_and(is_too_much)
+        && !is_far_from_windows(spending)
 }
 
 /// What the figures of every cell of a verdict rest on: the rules by which functions belong to parts, and the counters of energy.

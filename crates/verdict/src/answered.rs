@@ -1,28 +1,33 @@
-//! What share of all requests was answered in time, in closed loops whose experiment asks for it.
+//! What share of all requests was answered in time, in closed loops whose experiment asks for it. A loop that ends with a number of
+//! requests yields nothing else, so it is judged without times too: how many went unanswered, and how long the slowest took.
 //!
 //! One that failed or was given up counts as never answered. In a loop that ends with a number of requests they are all; in
 //! one that ends with the time they are those that were answered in the window, and all that never were: a client that waits
 //! for its first answer through the whole window is not left out because it gives up behind it.
 
+use assay_model::check::Check;
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
 use assay_model::record::Measurement;
 use assay_model::units::total;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
 use assay_stats::order::median_interval;
 
 use super::latency::too_few;
+use super::objections::{answered_by_itself, errors};
 use super::sample::{Sample, samples};
 use super::window::{Evidence, Window};
 use super::{CONFIDENCE, interval, point};
 
 const NS_PER_MS: f64 = 1e6;
 
-/// Judges every closed loop, where the experiment names times.
+/// Judges every closed loop where the experiment names times, and every one that ends with a number of requests.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<AnsweredVerdict> {
     let record = evidence.record;
     let within_ms = &record.experiment.answered_within_ms;
-    let asked = !within_ms.is_empty();
-    let cells = record.experiment.cells().into_iter().filter(|cell| asked && cell.offered.is_closed());
+    let is_told = |cell: &Cell| is_counted(cell) || (cell.offered.is_closed() && !within_ms.is_empty());
+    let cells = record.experiment.cells().into_iter().filter(is_told);
     let judged = cells.map(|cell| AnsweredVerdict {
         standings: standings(evidence, &cell, within_ms),
         cell,
@@ -31,17 +36,25 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<AnsweredVerdict> {
     judged.filter(|verdict| !verdict.standings.is_empty()).collect()
 }
 
+/// Whether a loop ends with a number of requests.
+fn is_counted(cell: &Cell) -> bool {
+    matches!(cell.offered, Offered::Requests(_))
+}
+
 fn standings(evidence: &Evidence<'_>, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
     let mut standings: Vec<AnsweredStanding> =
-        samples(evidence, cell).iter().map(|sample| standing(sample, within_ms)).collect();
+        samples(evidence, cell).iter().map(|sample| standing(sample, cell, within_ms)).collect();
     let soon = |standing: &AnsweredStanding| standing.shares.iter().map(|share| share.estimate).sum::<f64>();
     standings.sort_by(|a, b| soon(b).total_cmp(&soon(a)).then_with(|| a.contender.cmp(&b.contender)));
     standings
 }
 
-fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
+fn standing(sample: &Sample<'_>, cell: &Cell, within_ms: &[f64]) -> AnsweredStanding {
+    let checks = if is_counted(cell) { objections(sample) } else { Vec::new() };
+    // A failure is part of the shares, as never answered; of the slowest answer it is not.
+    let void = checks.iter().find(|check| check.is_void() && within_ms.is_empty()).map(Withheld::void);
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
-    let withheld = (counting * 2 < measured).then(|| too_few(sample, counting, measured));
+    let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
     let told = || within_ms.iter().filter(|_| withheld.is_none());
     let slowest = sample.timed().filter_map(|window| window.times.service.max()).max();
     AnsweredStanding {
@@ -51,8 +64,14 @@ fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
         slowest_ns: slowest.map(|ns| ns as f64).filter(|_| withheld.is_none()),
         requests: total(sample.timed().map(requests)),
         unanswered: total(sample.counting().map(unanswered)),
+        checks,
         withheld,
     }
+}
+
+/// What speaks against a contender, as at any other load.
+fn objections(sample: &Sample<'_>) -> Vec<Check> {
+    errors(sample).into_iter().chain(answered_by_itself(sample)).collect()
 }
 
 /// Share of all requests answered rightly within `ms` milliseconds in each round; none where the window was void.
@@ -87,9 +106,8 @@ fn unanswered(window: &Measurement) -> u64 {
 mod tests {
     use super::*;
     use crate::testing;
-    use assay_model::evidence::{Part, Withheld};
+    use assay_model::evidence::Part;
     use assay_model::load::ErrorClass;
-    use assay_model::offered::Offered;
     use assay_model::record::Record;
     use assay_model::rule::Rule;
     use assay_stats::Histogram;
@@ -139,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_asks_nothing_is_told_and_void_windows_do_not_count() {
+    fn void_windows_do_not_count_and_of_a_loop_without_times_nothing_is_told() {
         let (mut record, _) = record(3);
         for round in record.rounds.iter_mut().take(2) {
             round.runs.iter_mut().for_each(|run| run.cells[0].machine.steal_share = 0.5);
@@ -149,6 +167,39 @@ mod tests {
         assert_eq!(verdict.standings[0].withheld, Some(few));
         assert!(verdict.standings[0].shares.is_empty());
         record.experiment.answered_within_ms.clear();
+        record.experiment.measures[0].rates = vec![Offered::Capacity];
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            run.cells[0].cell = Cell::closed("hello", 64);
+        }
         assert!(judged(&record).is_empty());
+    }
+
+    #[test]
+    fn without_times_a_number_of_requests_tells_of_the_slowest_and_of_wrong_answers() {
+        let (mut record, cell) = record(3);
+        record.experiment.answered_within_ms.clear();
+        let verdicts = judged(&record);
+        let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        assert_eq!((&verdict.cell, verdict.within_ms.len()), (&cell, 0));
+        let is_told = |of: &AnsweredStanding| {
+            of.withheld.is_none() && of.checks.is_empty() && of.shares.is_empty() && of.slowest_ns.is_some()
+        };
+        assert!(verdict.standings.iter().all(is_told), "{verdict:?}");
+        for run in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "b")
+        {
+            run.cells[0].load.books.errors.insert(ErrorClass::WrongBody, 500);
+        }
+        let verdict = judged(&record).remove(0);
+        let [a, b] = verdict.standings.as_slice() else { panic!("{verdict:?}") };
+        assert!(is_told(a), "{a:?}");
+        let [check] = b.checks.as_slice() else { panic!("{b:?}") };
+        assert!(check.rule == Rule::Errors && check.is_void(), "{check:?}");
+        assert_eq!((b.unanswered, b.slowest_ns, &b.withheld), (1500, None, &Some(Withheld::void(check))));
+        // Where times are asked for, it is part of the shares and still wrong.
+        record.experiment.answered_within_ms = vec![1000.0];
+        let verdict = judged(&record).remove(0);
+        let b = verdict.standings.iter().find(|of| of.contender == "b").expect("b");
+        assert!(b.withheld.is_none() && b.checks.iter().any(Check::is_void), "{b:?}");
     }
 }

@@ -93,10 +93,12 @@ fn is_nobody_measured(record: &Record) -> bool {
     record.rounds.iter().flat_map(|round| &round.runs).all(|run| run.cells.is_empty())
 }
 
-/// What speaks against contenders, at capacity and at rates.
+/// What speaks against contenders, at capacity, at rates and of a number of requests.
 fn objections(verdict: &Verdict) -> impl Iterator<Item = &Check> {
     let capacity = verdict.cells.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
-    capacity.chain(verdict.latency.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks))
+    let rates = verdict.latency.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
+    let counted = verdict.answered.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
+    capacity.chain(rates).chain(counted)
 }
 
 /// Whether the run or a number of it is void, a number is withheld, or a redline is not confirmed.
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn wrong_answers_are_that_at_any_load() {
-        for cell in [Cell::closed("hello", 64), in_cell("5k/s")] {
+        for cell in [Cell::closed("hello", 64), in_cell("5k/s"), in_cell("1000 requests")] {
             let mut record = alone_in(&cell);
             for window in windows(&mut record) {
                 window.load.books.errors.insert(ErrorClass::WrongBody, 100);

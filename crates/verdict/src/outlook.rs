@@ -118,13 +118,20 @@ impl Expected {
         foresight(&planning::Expectation { design, takes_s, shows: 0.0 }, shows)
     }
 
+    /// What is advised names its rounds, and a run that is asked for so many is looked at once, when it is over.
+    fn advised(&self) -> planning::ComparisonPlan {
+        planning::ComparisonPlan { looks: false, ..self.plan }
+    }
+
     fn best(&self, time: Nanos) -> Option<Foresight> {
-        let best = planning::best(&self.plan, &self.noise, &self.costs, time.as_secs_f64()).ok().flatten()?;
+        let plan = self.advised();
+        let best = planning::best(&plan, &self.noise, &self.costs, time.as_secs_f64()).ok().flatten()?;
         Some(foresight(&best, Some(best.shows)))
     }
 
     fn enough(&self, difference: f64) -> Option<Foresight> {
-        let found = planning::budget_for(&self.plan, &self.noise, &self.costs, difference).ok().flatten()?;
+        let plan = self.advised();
+        let found = planning::budget_for(&plan, &self.noise, &self.costs, difference).ok().flatten()?;
         Some(foresight(&found, Some(found.shows)))
     }
 }
@@ -237,6 +244,19 @@ mod tests {
         assert!(enough.takes_ns > told.run.takes_ns && enough.shows.is_some_and(|shows| shows <= 0.05));
         let best = told.best.expect("two rounds fit");
         assert!(best.takes_ns <= told.run.takes_ns && best.shows.is_some_and(|best| best <= shows));
+    }
+
+    #[test]
+    fn a_plan_that_is_asked_with_its_own_advice_confirms_it() {
+        let looked_at = Experiment { until_settled: true, ..experiment() };
+        let told = outlook(&intent(&looked_at), None).expect("six are compared");
+        // Whoever names a number of rounds has no look before they are over.
+        let of_so_many = experiment();
+        for advised in [told.best, told.enough].map(|advised| advised.expect("there is one")) {
+            let asked =
+                Intent { rounds: advised.rounds, turns: Some(advised.windows), ..intent(&of_so_many) };
+            assert_eq!(outlook(&asked, None).expect("six are compared").run, advised);
+        }
     }
 
     #[test]

@@ -78,6 +78,18 @@ fn turns_wrong_under_load() {
 }
 
 #[test]
+fn turns_wrong_before_so_many_requests_are_over() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "turncoat");
+    lab.good("good");
+    let assert = lab.run(&["good", "bad", "-r", "300 requests"]).assert().code(11);
+    let out = stdout(&assert);
+    assert!(out.contains("withheld") && out.contains("bad"), "{out}");
+    let record = lab.record();
+    assert!(windows(&record).iter().all(|window| window.load.books.balance()));
+}
+
+#[test]
 fn never_listens() {
     let lab = Lab::new();
     lab.script("bad", "exec sleep 1000");

@@ -54,6 +54,18 @@ fn more_restarts_promise_more_and_a_greater_difference_takes_less() {
     assert!(great < small, "{great:?} {small:?}");
 }
 
+/// Without a number of rounds the run would be looked at after each; with the advised one it is not.
+#[test]
+fn a_plan_that_is_asked_with_its_own_advice_confirms_it() {
+    let lab = lab();
+    let advised = told(&lab, &["--budget", "4m", "--difference", "5%"]).enough.expect("a day is enough");
+    let (rounds, minutes) = (advised.rounds.to_string(), advised.takes_ns.0.div_ceil(60_000_000_000));
+    let budget = format!("{minutes}m");
+    let asked = told(&lab, &["--rounds", &rounds, "--budget", &budget, "--difference", "5%"]);
+    assert!(asked.run.shows.is_some_and(|shows| shows <= 0.05), "{advised:?}\n{asked:?}");
+    assert_eq!(asked.enough.as_ref().map(|enough| enough.rounds), Some(advised.rounds), "{asked:?}");
+}
+
 /// The only run, with every window freed of what this machine did to it: a plan learns nothing from void windows.
 fn undisturbed(lab: &Lab) -> String {
     let id = listing(&lab.runs()).remove(0);

@@ -138,6 +138,9 @@ fn tables(results: &Results) -> Result<Vec<Table<'_>>, (String, String)> {
     let mut tables = Vec::new();
     for test_type in TestType::ALL {
         let levels = results.levels(test_type);
+        if let Some(problem) = ambiguous(levels) {
+            return Err((Results::levels_key(test_type).to_owned(), problem));
+        }
         let mut of_type: Vec<Table<'_>> =
             levels.iter().map(|&level| table(results, test_type, level)).collect();
         for (name, windows) in results.raw_data.of(test_type) {
@@ -148,8 +151,9 @@ fn tables(results: &Results) -> Result<Vec<Table<'_>>, (String, String)> {
                 return Err((key, problem));
             }
             for (index, (table, window)) in of_type.iter_mut().zip(windows).enumerate() {
-                let Some(total) = window.total_requests else { continue };
-                if window.other_status > total {
+                if let Some(total) = window.total_requests
+                    && window.other_status > total
+                {
                     let key = format!("rawData.{}.{name}[{index}]", test_type.their_name());
                     let problem =
                         format!("{} of {total} requests failed, more than all", window.other_status);
@@ -158,12 +162,25 @@ fn tables(results: &Results) -> Result<Vec<Table<'_>>, (String, String)> {
                 table.windows.insert(name, window);
             }
         }
-        tables.extend(of_type.into_iter().filter(|table| !table.windows.is_empty()));
+        // Of whom a window of such a table holds nothing, the source counted no right answer.
+        let holds_any =
+            |table: &Table<'_>| table.windows.values().any(|window| window.total_requests.is_some());
+        tables.extend(of_type.into_iter().filter(holds_any));
     }
     if tables.is_empty() {
         return Err(("rawData".to_owned(), "it holds no window of any type".to_owned()));
     }
     Ok(tables)
+}
+
+/// Why levels do not tell which window is whose, if so.
+fn ambiguous(levels: &[u32]) -> Option<String> {
+    if levels.contains(&0) {
+        return Some("0 is no level at which anything is measured; correct the list".to_owned());
+    }
+    let mut seen = BTreeSet::new();
+    let again = levels.iter().find(|level| !seen.insert(**level))?;
+    Some(format!("{again} stands in it twice, so nobody knows which window is whose; correct the list"))
 }
 
 fn table(results: &Results, test_type: TestType, level: u32) -> Table<'static> {
@@ -295,7 +312,8 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
         let windows = tables.iter().filter_map(|table| Some((table, *table.windows.get(name)?)));
         let cells: Vec<Measurement> =
             windows.map(|(table, window)| measurement(results.duration, table, window, began)).collect();
-        let offset_ns = cells.iter().map(|cell| cell.offset_ns).min().unwrap_or_default();
+        let known = cells.iter().map(|cell| cell.offset_ns).filter(|offset| *offset > Nanos::ZERO);
+        let offset_ns = known.min().unwrap_or_default();
         Run {
             contender: name.to_owned(),
             group: 0,

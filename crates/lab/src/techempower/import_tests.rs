@@ -1,6 +1,6 @@
 use super::*;
 use assay_model::check::CheckOutcome;
-use assay_model::evidence::Evidence;
+use assay_model::evidence::{Evidence, Withheld};
 
 const FIXTURE: &str = include_str!("../../tests/fixtures/techempower-results.json");
 
@@ -68,6 +68,10 @@ fn nothing_is_ranked_and_everything_says_where_it_comes_from() {
     for cell in &verdict.cells {
         assert!(cell.pairs.is_empty());
         for standing in &cell.standings {
+            if let Some(reason) = &standing.withheld {
+                assert_eq!((standing.contender.as_str(), reason), ("swift-raw", &Withheld::SourceSilent));
+                continue;
+            }
             let rate = standing.throughput_per_second.expect("a figure");
             assert_eq!((standing.tier, rate.confidence, standing.letters.as_str()), (None, 0.0, ""));
         }
@@ -81,6 +85,23 @@ fn nothing_is_ranked_and_everything_says_where_it_comes_from() {
     let mut counts: Vec<u64> = counted.values().copied().collect();
     counts.sort_unstable();
     assert_eq!(counts, [3, 7]);
+}
+
+#[test]
+fn a_window_that_holds_nothing_is_told_with_its_reason() {
+    let record = imported(str::to_owned).expect("imported");
+    let empty = window(&record, "swift-raw", "db", 512);
+    assert_eq!((empty.load.books.ok, empty.load.books.failed()), (0, 0));
+    let verdict = assay_verdict::testing::judged(&record);
+    let db = verdict.cells.iter().find(|judged| judged.cell == empty.cell).expect("db at 512");
+    let told: Vec<(&str, bool)> =
+        db.standings.iter().map(|one| (one.contender.as_str(), one.withheld.is_some())).collect();
+    assert_eq!(told, [("swift", false), ("swift-raw", true)]);
+    let raw = record.rounds[0].runs.iter().find(|run| run.contender == "swift-raw").expect("swift-raw");
+    assert_eq!(raw.offset_ns, Nanos::from_millis(100_000), "that of the window that tells when it was");
+    let silent = |text: &str| text.replace("\"totalRequests\"", "\"nothing\"");
+    let error = imported(silent).expect_err("no window holds anything").to_string();
+    assert!(error.contains("it holds no window"), "{error}");
 }
 
 #[test]
@@ -114,7 +135,7 @@ fn both_spellings_of_the_cached_type_and_of_a_duration_are_read() {
 
 #[test]
 fn a_malformed_file_is_told_with_its_place() {
-    let cases: [(&str, &str, &[&str]); 8] = [
+    let cases: [(&str, &str, &[&str]); 11] = [
         ("\"duration\": 15,", "", &["missing field `duration`"]),
         ("\"duration\": 15", "\"duration\": \"soon\"", &["results.json:34:", "a number of seconds"]),
         ("\"duration\": 15", "\"duration\": 0", &["results.json: duration`: 0 s"]),
@@ -125,6 +146,17 @@ fn a_malformed_file_is_told_with_its_place() {
             "\"concurrencyLevels\": [16]",
             &["rawData.json.", "for 1 levels"],
         ),
+        (
+            "\"concurrencyLevels\": [\n    16,\n    512\n  ]",
+            "\"concurrencyLevels\": [16, 16]",
+            &["results.json: concurrencyLevels`: 16 stands in it twice"],
+        ),
+        (
+            "\"pipelineConcurrencyLevels\": [\n    256,",
+            "\"pipelineConcurrencyLevels\": [0,",
+            &["pipelineConcurrencyLevels`: 0 is no level"],
+        ),
+        ("\"queryIntervals\": [\n    1,", "\"queryIntervals\": [20,", &["queryIntervals`: 20 stands in it"]),
         ("\"startTime\": 1700000000000,", "", &["startTime", "how old"]),
         ("\"rawData\": {", "\"rawData\": [", &["results.json:3"]),
     ];

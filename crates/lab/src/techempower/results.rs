@@ -146,6 +146,16 @@ impl Results {
             TestType::Cached => &self.cached_query_intervals,
         }
     }
+
+    /// The key under which the file names them.
+    pub(super) fn levels_key(test_type: TestType) -> &'static str {
+        match test_type {
+            TestType::Json | TestType::Db | TestType::Fortunes => "concurrencyLevels",
+            TestType::Queries | TestType::Updates => "queryIntervals",
+            TestType::Plaintext => "pipelineConcurrencyLevels",
+            TestType::Cached => "cachedQueryIntervals",
+        }
+    }
 }
 
 /// Reads a `T`; what is wrong is told with its place.

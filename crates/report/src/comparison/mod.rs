@@ -8,8 +8,9 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use assay_model::comparison::Comparison;
+use assay_model::comparison::{Comparison, RunCheck};
 
+use crate::notes::Doubt;
 use crate::words::in_words;
 use crate::{ReportError, foreign, notes};
 
@@ -35,9 +36,14 @@ fn judged(comparison: &Comparison) -> usize {
     of.collect::<BTreeSet<_>>().len()
 }
 
-/// What speaks against the figures that are compared, one entry per rule.
+/// What speaks against the figures that are compared, one entry per rule and run.
 fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
+    let whole = comparison.trust.iter().map(|RunCheck { run, check }| (run, check, None));
     let placed = comparison.objections.iter();
-    let placed = placed.map(|objection| ((&objection.contender, &objection.cell), &objection.check));
-    notes::broken_of(&comparison.trust, placed)
+    let placed = placed.map(|objection| {
+        let place = (&objection.contender, &objection.cell);
+        (&objection.run, &objection.check, Some(place))
+    });
+    let doubts = whole.chain(placed);
+    notes::broken_of(doubts.map(|(run, check, place)| Doubt { run: run.as_deref(), check, place }))
 }

@@ -44,7 +44,7 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
         prose::Objections { broken: super::broken(comparison), judged: super::judged(comparison) };
     prose::trust_of(
         &mut page,
-        &comparison.trust,
+        comparison.trust.iter().map(|told| &told.check),
         Some(notes::margin_of_all(comparison.margin)),
         None,
         objections,

@@ -81,8 +81,12 @@ fn greatest(rows: &[&Standing]) -> f64 {
 
 fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) -> String {
     let head = notes::cell_title(&cell.cell);
-    let sentences = words::sentences(record, verdict);
-    let told = sentences.first().map_or(record.experiment.name.as_str(), String::as_str);
+    // What is said first of figures of others, that they are, holds for every cell.
+    let sentences = match &record.imported {
+        Some(_) => words::sentences(record, verdict),
+        None => words::of_cell(record, cell, &verdict.trust),
+    };
+    let told = sentences.first().map_or("", String::as_str);
     let (head, told) = (markup(&head), markup(told));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \

@@ -67,18 +67,18 @@ const COLUMNS: [Column; 56] = [
     ("upstream_requests", |row| told(row.measured()?.upstream.as_ref()?.requests?)),
     ("straight_p50_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.5)),
     ("straight_p99_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.99)),
-    ("startup_ns", |row| told(row.measured().map(|_| row.run.startup_ns.0)?)),
+    ("startup_ns", |row| told(row.observed().map(|_| row.run.startup_ns.0)?)),
     ("server_idle_share", |row| told(row.machine()?.server_idle_share)),
     ("server_other_share", |row| {
-        told(row.of(|by| Some(by.other_share), |own| own.machine.server_other_share)?)
+        told(row.of_machine(|by| by.other_share, |machine| machine.server_other_share)?)
     }),
     ("server_interrupt_share", |row| told(row.machine()?.server_interrupt_share)),
-    ("steal_share", |row| told(row.of(|by| Some(by.steal_share), |own| own.machine.steal_share)?)),
+    ("steal_share", |row| told(row.of_machine(|by| by.steal_share, |machine| machine.steal_share)?)),
     ("cpu_pressure_share", |row| told(row.machine()?.cpu_pressure_share?)),
     ("tcp_retransmits", |row| told(row.kernel()?.tcp_retransmits)),
     ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
-    ("generator_busy_share", |row| told(busiest_thread_share(row.measured()?))),
-    ("generator_delay_share", |row| told(row.measured()?.generator_delay_share())),
+    ("generator_busy_share", |row| told(busiest_thread_share(row.observed()?))),
+    ("generator_delay_share", |row| told(row.observed()?.generator_delay_share())),
     ("void", |row| text(notes::rules_text(row.measured()?.void_rules()))),
     ("void_turns", |row| told(void_turns(row.measured()?)?)),
     ("failure", failure),
@@ -183,8 +183,18 @@ impl Row<'_> {
         self.measured()?.server.as_ref()
     }
 
+    /// What was seen beside the figures: of an imported run nothing, for its source tells nothing of its machine.
+    fn observed(&self) -> Option<&Measurement> {
+        self.measured().filter(|_| self.record.imported.is_none())
+    }
+
     fn machine(&self) -> Option<&Machine> {
-        self.measured().map(|measured| &measured.machine)
+        self.observed().map(|measured| &measured.machine)
+    }
+
+    /// What the machine did beside a generator's window, else beside the planned one.
+    fn of_machine(&self, by: fn(&GeneratorWindow) -> f64, own: fn(&Machine) -> f64) -> Option<f64> {
+        self.by.map(by).or_else(|| self.machine().map(own))
     }
 
     /// The machine's counters where its kernel's TCP worked.

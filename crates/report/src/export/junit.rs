@@ -6,10 +6,12 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::verdict::{
-    AddedLatency, AddedQuantile, AnsweredVerdict, LatencyVerdict, RedlineVerdict, Standing, Verdict,
+    AddedLatency, AddedQuantile, AnsweredStanding, AnsweredVerdict, LatencyVerdict, RedlineVerdict, Standing,
+    Verdict,
 };
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::unmeasured::answers;
 use crate::foreign::line;
 use crate::{ReportError, format, notes, words};
 
@@ -37,21 +39,16 @@ pub fn junit(record: &Record, verdict: &Verdict, strict: bool) -> Result<String,
     for cell in &verdict.redlines {
         report.add_test_suite(suite(record, &cell.cell, |entry| of_redline(record, entry, cell, strict)));
     }
-    report.add_test_suites(verdict.answered.iter().map(|cell| answered(cell, strict)));
+    report.add_test_suites(verdict.answered.iter().map(|cell| answered(record, cell, strict)));
     report.add_test_suites(verdict.added_latency.iter().map(|of| added(of, strict)));
     Ok(report.to_string()?)
 }
 
 /// Everybody who answers the cell's workload.
 fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> TestSuite {
-    let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
-    let answers = |entry: &&Entry| {
-        let called = |name: &String| workload.is_some_and(|workload| workload.is_called(name));
-        entry.identity.workloads.is_empty() || entry.identity.workloads.iter().any(called)
-    };
     let mut suite = TestSuite::new(line(&cell.to_string()));
     let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none());
-    suite.add_test_cases(proper.filter(answers).map(case));
+    suite.add_test_cases(proper.filter(|entry| answers(record, entry, cell)).map(case));
     suite
 }
 
@@ -111,14 +108,19 @@ fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict, strict: boo
 }
 
 /// How soon contenders answered in a cell. Contenders that were not measured are reported with the cell's rates.
-fn answered(cell: &AnsweredVerdict, strict: bool) -> TestSuite {
+fn answered(record: &Record, cell: &AnsweredVerdict, strict: bool) -> TestSuite {
     let mut suite = TestSuite::new(line(&format!("{}, answered in time", cell.cell)));
     suite.add_test_cases(cell.standings.iter().map(|standing| {
         let within = cell.within_ms.iter().zip(&standing.shares);
         let shares: String = within
             .map(|(ms, share)| format!("{} within {ms} ms\n", format::percent(share.estimate)))
             .collect();
-        case(&standing.contender, of_told(standing.withheld.as_ref(), strict), &shares)
+        let AnsweredStanding { contender, checks, withheld, .. } = standing;
+        let status = record.entry_of(contender).map_or_else(
+            || of_told(withheld.as_ref(), strict),
+            |entry| of_measured(record, entry, checks, withheld.as_ref(), strict),
+        );
+        case(contender, status, &shares)
     }));
     suite
 }

@@ -2,15 +2,16 @@
 //!
 //! The format: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md). Every figure is a gauge of
 //! its own, in the base unit that its name ends with; the ends of an interval are gauges too, because a label `bound` would
-//! invite to sums over it. A number that is withheld has no sample.
+//! invite to sums over it. A number that is withheld has no sample, and `assay_withheld` says so.
 
 use std::fmt::Write as _;
 
 use assay_model::check::CheckOutcome;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_model::verdict::{Interval, LatencyStanding, Standing, Verdict};
+use assay_model::verdict::{Interval, LatencyStanding, RedlineStanding, Standing, Verdict};
 
+use super::unmeasured::unmeasured;
 use crate::{foreign, notes};
 
 /// A family under construction: samples of one name stand together.
@@ -30,7 +31,10 @@ pub fn openmetrics(record: &Record, verdict: &Verdict) -> String {
     for family in run_families(record, verdict).iter().chain(&capacity(record, verdict)) {
         family.write(&mut out);
     }
-    latency(record, verdict).iter().for_each(|family| family.write(&mut out));
+    for family in latency(record, verdict).iter().chain(&redlines(record, verdict)) {
+        family.write(&mut out);
+    }
+    withheld(record, verdict).write(&mut out);
     out + "# EOF\n"
 }
 
@@ -76,7 +80,7 @@ fn run_families(record: &Record, verdict: &Verdict) -> Vec<Family> {
 /// A figure of a standing: name, unit, help, and the value where it may be told.
 type Figure = (&'static str, &'static str, &'static str, fn(&Standing) -> Option<f64>);
 
-const FIGURES: [Figure; 14] = [
+const FIGURES: [Figure; 13] = [
     (
         "assay_throughput_requests_per_second",
         "requests_per_second",
@@ -105,12 +109,9 @@ const FIGURES: [Figure; 14] = [
     ("assay_cpu_per_request_seconds", "seconds", "CPU time of the server for one right answer.", |s| {
         known(s, s.cpu_per_request_ns.map(|ns| ns / 1e9))
     }),
-    (
-        "assay_memory_peak_bytes",
-        "bytes",
-        "Memory of the server at a window's end, median over the rounds.",
-        |s| known(s, s.memory_bytes.map(|bytes| bytes as f64)),
-    ),
+    ("assay_memory_bytes", "bytes", "Memory of the server at a window's end, median over the rounds.", |s| {
+        known(s, s.memory_bytes.map(|bytes| bytes as f64))
+    }),
     ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
         known(s, s.startup_ns.map(|ns| ns / 1e9))
     }),
@@ -121,9 +122,6 @@ const FIGURES: [Figure; 14] = [
         s.conformance.map(|score| f64::from(score.applicable))
     }),
     ("assay_failed_requests", "requests", "Failed requests over all rounds.", |s| Some(s.failed as f64)),
-    ("assay_withheld", "", "1 where the numbers may not be believed.", |s| {
-        Some(f64::from(u8::from(s.withheld.is_some())))
-    }),
 ];
 
 /// Of each contender in each cell at capacity.
@@ -164,6 +162,73 @@ fn quantiles(standing: &LatencyStanding, own: &Labels, family: &mut Family) {
         let labels = [own.as_slice(), &[("quantile", one.quantile.to_string())]].concat();
         family.add(labels, Some(one.response_ns.estimate / 1e9));
     }
+}
+
+/// A figure of a redline: as [`Figure`].
+type RedlineFigure = (&'static str, &'static str, &'static str, fn(&RedlineStanding) -> Option<f64>);
+
+const REDLINE_FIGURES: [RedlineFigure; 4] = [
+    (
+        "assay_redline_kept_requests_per_second",
+        "requests_per_second",
+        "Highest rate known to keep the objective that the load names.",
+        |s| s.kept_per_second,
+    ),
+    (
+        "assay_redline_missed_requests_per_second",
+        "requests_per_second",
+        "Lowest rate known to miss it.",
+        |s| s.missed_per_second,
+    ),
+    (
+        "assay_redline_recovered_requests_per_second",
+        "requests_per_second",
+        "Highest rate that kept it again after an overload, 0 for none.",
+        |s| s.recovered_per_second,
+    ),
+    (
+        "assay_redline_settled",
+        "",
+        "1 where the search came to its end, 0 where the rates are the best known.",
+        |s| Some(f64::from(u8::from(s.is_settled()))),
+    ),
+];
+
+/// Of each contender whose redline was searched.
+fn redlines(record: &Record, verdict: &Verdict) -> Vec<Family> {
+    let family = |(name, unit, help, figure): RedlineFigure| {
+        let mut family = Family::new(name, unit, help);
+        for cell in &verdict.redlines {
+            for standing in &cell.standings {
+                family.add(labels(record, &cell.cell, &standing.contender), figure(standing));
+            }
+        }
+        family
+    };
+    REDLINE_FIGURES.into_iter().map(family).collect()
+}
+
+/// Where there is no number to be believed, of everybody who was to be measured.
+fn withheld(record: &Record, verdict: &Verdict) -> Family {
+    let mut family = Family::new(
+        "assay_withheld",
+        "",
+        "1 where there is no number to be believed: it is withheld, or nothing was measured.",
+    );
+    let mut add = |cell: &Cell, contender: &str, is_withheld: bool| {
+        family.add(labels(record, cell, contender), Some(f64::from(u8::from(is_withheld))));
+    };
+    for of in &verdict.cells {
+        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, one.withheld.is_some()));
+    }
+    for of in &verdict.latency {
+        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, one.withheld.is_some()));
+    }
+    for of in &verdict.redlines {
+        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, notes::is_redline_unknown(one)));
+    }
+    unmeasured(record, verdict).iter().for_each(|of| add(&of.cell, of.contender, true));
+    family
 }
 
 fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {

@@ -1,12 +1,17 @@
 //! The verdict as a table for a spreadsheet: one row for each contender, cell and load.
 
+use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdict, Standing, Verdict};
+use assay_model::verdict::{
+    CellVerdict, Interval, LatencyStanding, LatencyVerdict, RedlineStanding, RedlineVerdict, Standing,
+    Verdict,
+};
 
+use super::unmeasured::{Unmeasured, unmeasured};
 use crate::standings::COLUMNS;
 use crate::{foreign, notes, words};
 
-const HEAD: [&str; 48] = [
+const HEAD: [&str; 52] = [
     "run",
     "started_at",
     "imported_from",
@@ -39,6 +44,10 @@ const HEAD: [&str; 48] = [
     "response_p99_low_ns",
     "response_p99_high_ns",
     "response_p999_ns",
+    "kept_per_second",
+    "missed_per_second",
+    "recovered_per_second",
+    "search",
     "cpu_per_request_ns",
     "price_per_million",
     "currency",
@@ -62,8 +71,9 @@ struct Row {
     fields: [String; HEAD.len()],
 }
 
-/// One row for each contender in each cell, closed loops first (RFC 4180). A number that is withheld is absent, with the
-/// reason in `withheld`; intervals are absent where there is a single figure.
+/// One row for each contender in each cell, closed loops first, then rates, redlines, and who was not measured (RFC 4180). A number
+/// that is withheld or was not measured is absent, with the reason in `withheld`; intervals are absent where there is a single figure.
+/// `search` tells how the search for a redline ended.
 pub fn summary(record: &Record, verdict: &Verdict) -> String {
     let capacity = verdict
         .cells
@@ -73,7 +83,13 @@ pub fn summary(record: &Record, verdict: &Verdict) -> String {
         .latency
         .iter()
         .flat_map(|cell| cell.standings.iter().map(|standing| latency_row(record, cell, standing)));
-    let lines = capacity.chain(latency).map(|row| row.fields.join(","));
+    let redlines = verdict
+        .redlines
+        .iter()
+        .flat_map(|cell| cell.standings.iter().map(|standing| redline_row(record, cell, standing)));
+    let absent = unmeasured(record, verdict);
+    let absent = absent.iter().map(|of| unmeasured_row(record, of));
+    let lines = capacity.chain(latency).chain(redlines).chain(absent).map(|row| row.fields.join(","));
     std::iter::once(HEAD.join(",")).chain(lines).map(|line| line + "\r\n").collect()
 }
 
@@ -105,8 +121,25 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     row
 }
 
+fn redline_row(record: &Record, cell: &RedlineVerdict, standing: &RedlineStanding) -> Row {
+    let mut row = Row::of(record, &cell.cell, &standing.contender);
+    let end = notes::redline_end_in_words(standing.end);
+    row.put("kept_per_second", standing.kept_per_second);
+    row.put("missed_per_second", standing.missed_per_second);
+    row.put("recovered_per_second", standing.recovered_per_second);
+    row.text("search", if end.is_empty() { "confirmed" } else { end });
+    row.text("withheld", if notes::is_redline_unknown(standing) { end } else { "" });
+    row
+}
+
+fn unmeasured_row(record: &Record, of: &Unmeasured<'_>) -> Row {
+    let mut row = Row::of(record, &of.cell, of.contender);
+    row.text("withheld", &of.reason());
+    row
+}
+
 impl Row {
-    fn of(record: &Record, cell: &assay_model::experiment::Cell, contender: &str) -> Self {
+    fn of(record: &Record, cell: &Cell, contender: &str) -> Self {
         let mut row = Self { fields: std::array::from_fn(|_| String::new()) };
         let entry = record.entry_of(contender);
         row.text("run", &record.id);

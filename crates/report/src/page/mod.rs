@@ -179,8 +179,8 @@ pub fn schema() -> schemars::Schema {
 
 fn title(record: &Record, verdict: &Verdict) -> String {
     match sentences(record, verdict).first() {
-        Some(sentence) => format!("{}: {sentence}", record.experiment.name),
-        None => record.experiment.name.clone(),
+        Some(sentence) if !record.rounds.is_empty() => format!("{}: {sentence}", record.experiment.name),
+        _ => record.experiment.name.clone(),
     }
 }
 

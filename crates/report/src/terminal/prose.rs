@@ -92,7 +92,7 @@ fn rules_to_tell(
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
     let objections = Objections { broken: notes::broken(verdict), judged: notes::judged(verdict) };
-    trust_of(page, &verdict.trust, notes::margin_in_words(verdict), timing, objections);
+    trust_of(page, verdict.trust.iter(), notes::margin_in_words(verdict), timing, objections);
 }
 
 /// What makes figures void, and what would mend it; nothing of what merely asks for caution.
@@ -111,9 +111,9 @@ pub(crate) struct Objections<'c> {
 }
 
 /// What passed, the margin, how the time was spent, and what did not pass with its remedies.
-pub(crate) fn trust_of(
+pub(crate) fn trust_of<'c>(
     page: &mut Page,
-    checks: &[Check],
+    checks: impl Iterator<Item = &'c Check>,
     margin: Option<String>,
     timing: Option<String>,
     Objections { broken, judged }: Objections<'_>,
@@ -122,7 +122,7 @@ pub(crate) fn trust_of(
     let is_kept = |check: &&Check| {
         check.outcome == CheckOutcome::Pass && broken.iter().all(|broken| broken.check.rule != check.rule)
     };
-    let mut passed: Vec<&Check> = checks.iter().filter(is_kept).collect();
+    let mut passed: Vec<&Check> = checks.filter(is_kept).collect();
     passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
     let (first, others): (Vec<&Check>, Vec<&Check>) =
         passed.into_iter().partition(|check| FIRST.contains(&check.rule));

@@ -43,7 +43,8 @@ fn what_speaks_against_the_figures_is_said_in_words_too() {
     let own = spending(&[(Part::Send, 10_000.0)]);
     assert_eq!(
         grounds(&own),
-        "1,300 samples in 1 restart; they stand for 100 % of its CPU time; 100 % of them have a name"
+        "1,300 samples in 1 restart; they stand for 100 % of its CPU time; 100 % of them have a name; what profiling changed is not \
+         known, because no window of the profiled restart counts"
     );
     let bad = Spending { sampled_share: 0.8, ..own.clone() };
     let told = grounds(&bad);
@@ -54,6 +55,27 @@ fn what_speaks_against_the_figures_is_said_in_words_too() {
         "{}",
         grounds(&good)
     );
+}
+
+#[test]
+fn a_budget_that_no_window_of_its_restart_confirms_says_so_and_is_held_against_others() {
+    let of = |unwatched_ns| {
+        let spending =
+            Spending { unwatched_cpu_ns: Some(unwatched_ns), ..spending(&[(Part::Send, 10_000.0)]) };
+        (is_faithful(&spending), grounds(&spending))
+    };
+    let unknown = "no window of the profiled restart counts; in windows of others an answer took";
+    let (near, far) = (of(9_900.0), of(5_500.0));
+    assert!(near.0 && near.1.ends_with(&format!("{unknown} 9.90 µs of CPU time")), "{near:?}");
+    let told = format!("{unknown} 5.50 µs of CPU time, which is too far from what it took here");
+    assert!(!far.0 && far.1.ends_with(&told), "{far:?}");
+    let both = Interval { estimate: 0.02, low: 0.01, high: 0.03, confidence: 0.95 };
+    let seen = Spending {
+        unwatched_cpu_ns: Some(5_500.0),
+        watching: Some(both),
+        ..spending(&[(Part::Send, 10_000.0)])
+    };
+    assert!(is_faithful(&seen), "restarts differ, and within one nothing changed");
 }
 
 #[test]

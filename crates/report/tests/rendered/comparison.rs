@@ -2,7 +2,8 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{
-    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, Shift, Subject,
+    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, RunCheck,
+    Shift, Subject,
 };
 use assay_model::design::{Because, Comparing, Design};
 use assay_model::evidence::{Difference, Evidence, Withheld};
@@ -68,10 +69,11 @@ fn comparison() -> Comparison {
             ratio: Interval { estimate: 1.001, low: 0.994, high: 1.008, confidence: 0.95 },
         }],
         trust: vec![
-            Check::pass(Rule::Answers, Evidence::RightAnswers { ok: 12_345 }),
-            warning(Rule::Pressure),
+            RunCheck { run: None, check: Check::pass(Rule::Answers, Evidence::RightAnswers { ok: 12_345 }) },
+            RunCheck { run: None, check: warning(Rule::Pressure) },
         ],
         objections: vec![Objection {
+            run: None,
             contender: "new".to_owned(),
             cell: Cell::closed("hello", 64),
             check: warning(Rule::WarmUp),
@@ -134,6 +136,25 @@ fn where_nothing_was_compared_there_is_no_legend() {
     assert_eq!(said(&all), 1, "on the terminal it is wrapped");
     let rows = all.rows.iter().cloned().map(|row| Row { changes: Vec::new(), ..row }).collect();
     assert_eq!(said(&Comparison { rows, ..all }), 0);
+}
+
+#[test]
+fn what_speaks_against_two_runs_is_told_of_each() {
+    let runs = ["one", "two"].map(|run| Some(run.to_owned()));
+    let trust = runs.clone().map(|run| RunCheck { run, check: warning(Rule::Pressure) });
+    let objections = runs.map(|run| Objection {
+        run,
+        contender: "new".to_owned(),
+        cell: Cell::closed("hello", 64),
+        check: warning(Rule::WarmUp),
+    });
+    let of = Comparison { trust: trust.into(), objections: objections.into(), ..comparison() };
+    let told = render(&of, &Style { width: 100, colour: false, ascii: false, full: true });
+    for text in [told, markdown(&of)] {
+        for about in ["pressure in one: ", "pressure in two: ", "warm up in one: ", "warm up in two: "] {
+            assert_eq!(text.matches(about).count(), 1, "{about}: {text}");
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The made-up run (`support`) as JUnit, OpenMetrics, a summary for a spreadsheet and a drawing, each read by a parser that
 //! is not ours where there is a good one.
 
+use std::collections::BTreeMap;
+
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
-use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, RedlineEnd, Verdict};
 use assay_report::export::{Choice, badge, junit, markdown, openmetrics, summary};
 
 use crate::exposition;
@@ -41,7 +43,7 @@ fn openmetrics_has_no_measured_figure_of_a_contender_that_is_withheld() {
         };
         (of("nginx"), of(WITHHELD))
     };
-    for name in ["assay_memory_peak_bytes", "assay_startup_seconds", "assay_cpu_per_request_seconds"] {
+    for name in ["assay_memory_bytes", "assay_startup_seconds", "assay_cpu_per_request_seconds"] {
         assert_eq!(told(name), (true, false), "{name}");
     }
     assert_eq!(told("assay_withheld"), (true, true));
@@ -109,10 +111,79 @@ fn a_summary_has_a_row_for_each_contender_in_each_cell() {
     let (record, verdict) = sample();
     let table = summary(&record, &verdict);
     let rows: usize = verdict.cells.iter().map(|cell| cell.standings.len()).sum();
-    assert_eq!(table.lines().count(), rows + 1);
+    let absent = table.lines().filter(|line| line.contains(&format!(",{NOT_INSTALLED},java,")));
+    let absent: Vec<&str> = absent.collect();
+    assert_eq!((table.lines().count(), absent.len()), (rows + absent.len() + 1, verdict.cells.len()));
+    assert!(absent.iter().all(|line| line.contains("not run: a Java development kit")), "{absent:?}");
     let nginx =
         table.lines().find(|line| line.contains(",hello,64,1,max,kernel/loopback,h1,nginx,c,")).unwrap();
     assert!(nginx.starts_with(&format!("{},{},,showdown", record.id, record.started_at)), "{nginx}");
+}
+
+/// The value of each field of a summary's rows by its heading, and those of one contender.
+fn rows_of<'t>(table: &'t str, contender: &str) -> Vec<BTreeMap<&'t str, &'t str>> {
+    let heads: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let rows = table.lines().skip(1).map(|line| heads.iter().copied().zip(line.splitn(heads.len(), ',')));
+    let rows = rows.map(Iterator::collect::<BTreeMap<&str, &str>>);
+    rows.filter(|row| row["contender"] == contender).collect()
+}
+
+#[test]
+fn redlines_are_in_the_summary_and_in_openmetrics() {
+    let (record, mut verdict) = sample();
+    verdict.redlines = redlines();
+    let table = summary(&record, &verdict);
+    let told = |contender: &str| {
+        let rows = rows_of(&table, contender);
+        let row = rows.iter().find(|row| row["load"].starts_with("redline")).unwrap().clone();
+        ["kept_per_second", "missed_per_second", "search", "withheld"].map(|head| row[head])
+    };
+    let [kept, missed, search, withheld] = told("nginx");
+    assert_eq!([kept, search, withheld], ["63210", "confirmed", ""]);
+    assert!(missed.starts_with("64347.7"), "{missed}");
+    assert_eq!(told("node"), ["", "", "given up: void windows", "given up: void windows"]);
+    let families = exposition::read(&openmetrics(&record, &verdict)).unwrap();
+    let samples = |name: &str, contender: &str| -> Vec<f64> {
+        let of = families[name].samples.iter().filter(|sample| sample.labels["contender"] == contender);
+        of.filter(|sample| sample.labels["load"].starts_with("redline")).map(|sample| sample.value).collect()
+    };
+    let kept = "assay_redline_kept_requests_per_second";
+    assert_eq!((samples(kept, "nginx"), samples(kept, "node")), (vec![63_210.0], vec![]));
+    assert_eq!([samples("assay_withheld", "nginx"), samples("assay_withheld", "node")], [[0.0], [1.0]]);
+    let settled = "assay_redline_settled";
+    assert_eq!([samples(settled, "nginx"), samples(settled, "node")], [[1.0], [0.0]]);
+    verdict.redlines[0].standings[1].end = RedlineEnd::BelowLowest;
+    verdict.redlines[0].standings[1].missed_per_second = Some(9.0);
+    let table = summary(&record, &verdict);
+    assert!(table.contains(",cannot be kept at any rate,"), "that is no reason to withhold: {table}");
+}
+
+#[test]
+fn openmetrics_says_of_every_load_who_has_no_number() {
+    let (mut record, mut verdict) = sample();
+    record.experiment.measures[0].rates =
+        ["max", "50%", "common"].map(|load| load.parse().expect("a load")).to_vec();
+    verdict.latency = latency();
+    let families = exposition::read(&openmetrics(&record, &verdict)).unwrap();
+    let withheld = |contender: &str, load: &str| -> Vec<f64> {
+        let samples = families["assay_withheld"].samples.iter();
+        let of = samples.filter(|sample| {
+            sample.labels["contender"] == contender
+                && sample.labels["load"] == load
+                && sample.labels["workload"] == "hello"
+                && sample.labels["connections"] == "64"
+        });
+        of.map(|sample| sample.value).collect()
+    };
+    for load in ["50%", "common"] {
+        assert_eq!([withheld("gin", load), withheld("nginx", load)], [[1.0], [0.0]], "{load}");
+        assert_eq!(withheld(NOT_INSTALLED, load), [1.0], "who is not installed, at {load}");
+    }
+    assert_eq!(withheld(NOT_INSTALLED, "max"), [1.0]);
+    record.experiment.measures[0].contenders = vec!["nginx".to_owned()];
+    let table = summary(&record, &verdict);
+    let rows = rows_of(&table, NOT_INSTALLED);
+    assert!(rows.iter().all(|row| row["workload"] == "json") && rows.len() == 3, "{rows:?}");
 }
 
 #[test]
@@ -166,6 +237,7 @@ fn what_is_withheld_at_a_rate_or_not_confirmed_fails_only_where_strictness_is_as
             slowest_ns: None,
             requests: 0,
             unanswered: 0,
+            checks: Vec::new(),
             withheld: verdict.latency[0].standings[2].withheld.clone(),
         }],
     }];
@@ -216,6 +288,22 @@ fn a_drawing_shows_intervals_to_scale_and_no_withheld_number() {
     );
     assert!((low / high - rate.low / rate.high).abs() < 1e-3, "{low} {high}");
     assert!(badge(&record, &verdict, Choice { workload: Some("nothing"), connections: None }).is_none());
+}
+
+#[test]
+fn a_drawing_speaks_of_the_cell_that_it_shows() {
+    let (record, mut verdict) = sample();
+    let told = |verdict: &Verdict, workload, connections| {
+        let choice = Choice { workload: Some(workload), connections: Some(connections) };
+        let svg = badge(&record, verdict, choice).unwrap();
+        svg.split_once("<desc id=\"desc\">").unwrap().1.split_once("</desc>").unwrap().0.to_owned()
+    };
+    for (workload, connections) in [("hello", 64), ("json", 64), ("json", 256)] {
+        let desc = told(&verdict, workload, connections);
+        assert!(desc.starts_with(&format!("On {workload} at {connections} connections, nginx is")), "{desc}");
+    }
+    verdict.trust[0].outcome = CheckOutcome::Void;
+    assert!(told(&verdict, "json", 64).starts_with("Do not use these numbers"));
 }
 
 #[test]

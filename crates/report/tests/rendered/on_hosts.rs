@@ -30,11 +30,36 @@ fn each_host_is_told_with_what_it_did_and_who_is_odd() {
         "box3 was lost 1 time: its host is lost",
         "box3 was late in 2 of 48 windows",
         "box3: answers per connection 0.79 times that of the other hosts [0.77 … 0.81]",
+        "the network carries 994 Mbit/s from box1 to box2, round trip 84.0 µs",
         "the network carries 1.00 Gbit/s from box1 to box2 and box3 together",
         "the network carries ≥ 467 Mbit/s from box2 to box1; a CPU was the limit there",
     ] {
         assert!(notes.contains(words), "{words}:\n{notes}");
     }
+}
+
+#[test]
+fn what_the_network_carries_is_told_where_the_table_has_no_room_for_it() {
+    let (record, verdict) = hosts::on_hosts(sample());
+    let style = Style { width: 80, colour: false, ascii: false, full: false };
+    let shown = terminal::render(&record, &verdict, &style);
+    assert!(!shown.contains("to server"), "{shown}");
+    let told = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("the network carries 994 Mbit/s from box1 to box2, round trip 84.0 µs")
+            && told.contains("the network carries ≥ 510 Mbit/s from box1 to box3; a CPU was the limit there"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_hypervisor_without_a_name_has_none() {
+    let (mut record, verdict) = hosts::on_hosts(sample());
+    record.server_hosts[0].host.hypervisor = Some("unnamed".to_owned());
+    let head = page::build(&[(&record, &verdict)]).unwrap().runs.remove(0).head;
+    let notes = head.hosts.unwrap().notes.join("\n");
+    assert!(notes.contains("Linux 6.18.5, a virtual machine, at 10.0.0.1"), "{notes}");
+    assert!(!notes.contains("unnamed"), "{notes}");
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub(crate) fn answered() -> Vec<AnsweredVerdict> {
         slowest_ns: Some(1.26e9),
         requests: 13_000 * u64::from(ROUNDS),
         unanswered,
+        checks: Vec::new(),
         withheld: None,
     };
     let withheld = AnsweredStanding {

@@ -50,11 +50,13 @@ fn told(
     let by_turns = of_turns.as_ref().and_then(|measured| measured.ratio);
     let told = at_once.or(by_turns);
     let margin = margins.of(design);
+    // Rates of a single round stand for none beside the ratio of several.
+    let rates = of_turns.as_ref().filter(|measured| at_once.is_none() || measured.ratio.is_some());
     let rounds = told.map(|told| told.rounds).or(of_turns.as_ref().map(|measured| measured.rounds));
     Change {
         metric,
-        base: of_turns.as_ref().map(|measured| measured.base),
-        new: of_turns.as_ref().map(|measured| measured.new),
+        base: rates.map(|measured| measured.base),
+        new: rates.map(|measured| measured.new),
         ratio: told.map(|told| crate::interval(told.interval)),
         rounds: u32::try_from(rounds.unwrap_or(0)).unwrap_or(u32::MAX),
         round_cv: told.map(|told| told.cv),

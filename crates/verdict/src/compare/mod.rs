@@ -10,7 +10,9 @@ mod sides;
 mod threshold;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Objection, Pairing, Row, Subject, Threshold};
+use assay_model::comparison::{
+    COMPARISON_SCHEMA, Comparison, Objection, Pairing, Row, RunCheck, Subject, Threshold,
+};
 use assay_model::design::Design;
 use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
@@ -83,8 +85,8 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
         confidence: CONFIDENCE,
         margin: margins.of(if is_duet { Design::Duet } else { Design::Alternating }),
         caveats,
-        trust: trust(&base_verdict, &judged, one_run),
-        objections: objections(&planned),
+        trust: trust((base, &base_verdict), &judged, one_run),
+        objections: objections(&planned, one_run),
         findings: threshold::findings(thresholds, &rows, &alike),
         rows,
     })
@@ -150,13 +152,20 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
     (control.collect(), margin)
 }
 
-/// What passed is told where all come from one run; else only what did not, each once.
-fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bool) -> Vec<Check> {
-    let mut told: Vec<Check> = Vec::new();
-    let news = judged.iter().map(|(_, _, verdict)| verdict);
-    for check in std::iter::once(base).chain(news).flat_map(|verdict| &verdict.trust) {
+/// What passed is told where all come from one run; else only what did not, each once for its run.
+fn trust(
+    base: (&Side, &Verdict),
+    judged: &[(&Side, &Evidence<'_>, Verdict)],
+    one_run: bool,
+) -> Vec<RunCheck> {
+    let mut told: Vec<RunCheck> = Vec::new();
+    let news = judged.iter().map(|(side, _, verdict)| (*side, verdict));
+    let all = std::iter::once(base).chain(news);
+    for (side, check) in all.flat_map(|(side, verdict)| verdict.trust.iter().map(move |check| (side, check)))
+    {
         let check = if one_run { check.clone() } else { without_gauge(check.clone()) };
-        if (one_run || check.outcome != CheckOutcome::Pass) && !told.contains(&check) {
+        let check = RunCheck { run: (!one_run).then(|| side.record.id.clone()), check };
+        if (one_run || check.check.outcome != CheckOutcome::Pass) && !told.contains(&check) {
             told.push(check);
         }
     }
@@ -172,13 +181,14 @@ fn without_gauge(mut check: Check) -> Check {
 }
 
 /// What speaks against the figures of those who are compared, each once.
-fn objections(planned: &[Planned<'_>]) -> Vec<Objection> {
+fn objections(planned: &[Planned<'_>], one_run: bool) -> Vec<Objection> {
     let mut told: Vec<Objection> = Vec::new();
     for (row, party) in planned.iter().flat_map(|row| [(row, &row.base), (row, &row.new)]) {
         let checks = party.checks(&row.cell).filter(|check| check.outcome != CheckOutcome::Pass);
         for check in checks {
-            let contender = party.contender.clone();
-            let objection = Objection { contender, cell: row.cell.clone(), check: check.clone() };
+            let Subject { run, contender } = party.subject();
+            let run = (!one_run).then_some(run);
+            let objection = Objection { run, contender, cell: row.cell.clone(), check: check.clone() };
             if !told.contains(&objection) {
                 told.push(objection);
             }

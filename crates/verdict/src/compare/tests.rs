@@ -427,6 +427,20 @@ fn void_turns_leave_the_ratio_of_the_duet_and_withhold_their_own_figures() {
 }
 
 #[test]
+fn rates_of_a_single_round_stand_for_none_beside_the_ratio_of_several() {
+    let mut run = duets(0.9, 0.9, 1.0);
+    // Half of the windows of each count, and in the last round alone those of both.
+    for (round, name) in [(0, "old"), (1, "old"), (2, "old"), (3, "new"), (4, "new")] {
+        let lives = run.rounds[round].runs.iter_mut();
+        lives.filter(|life| life.contender == name).for_each(|life| life.cells[0].machine.steal_share = 0.9);
+    }
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    assert_eq!((change.base, change.new, change.alternating), (None, None, None), "{change:?}");
+    assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001 && change.rounds == 6, "{change:?}");
+}
+
+#[test]
 fn void_turns_of_one_side_do_not_hide_the_errors_of_the_other() {
     let mut run = disturbed(duets(0.9, 0.9, 1.0));
     for life in run.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|life| life.contender == "new")

@@ -302,7 +302,7 @@ impl Board {
             "",
             "req/s, 95 % interval, of limit, p99, tier: what all rounds say that are over",
             "rounds      those that count, of those measured",
-            "this round  median of its windows so far, which say little alone; (107k) is its warm-up",
+            "this round  median of its windows so far; in parentheses its warm-up's rate",
             "Intervals hold at whichever round you end the run.",
             &own,
         ] {
