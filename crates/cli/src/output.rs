@@ -1,12 +1,14 @@
 //! The terminal: what it can do, and where results, warnings and errors go.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, absolute};
 use std::sync::OnceLock;
 
+use assay_file::WriteError;
 use assay_model::record::NotRun;
 use assay_report::foreign;
 use assay_report::terminal::Style;
+use rustix::fs::{Access, access};
 
 use crate::failure::Failure;
 use crate::screen;
@@ -40,9 +42,29 @@ pub(crate) fn result(text: &str) {
     }
 }
 
+/// Whether what a person named is standard output, by the name that other programs have for it.
+pub(crate) fn is_standard(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+/// Whether there is a place for a file that is written at the end, so that nobody waits for a run whose result is not written. The
+/// command itself makes the folder `made`.
+pub(crate) fn check_place(file: &Path, made: &Path) -> Result<(), Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if file.exists() || absolute(folder).ok() == absolute(made).ok() {
+        return Ok(());
+    }
+    let place: io::Result<()> = match folder.metadata() {
+        Ok(found) if !found.is_dir() => Err(ErrorKind::NotADirectory.into()),
+        Ok(_) => access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from),
+        Err(error) => Err(error),
+    };
+    place.map_err(|source| WriteError::new(file, source).into())
+}
+
 /// Writes a result to the file that was named, else to standard output.
 pub(crate) fn result_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
-    match file {
+    match file.filter(|file| !is_standard(file)) {
         Some(file) => Ok(assay_file::write(file, text.as_bytes())?),
         None => {
             result(text);

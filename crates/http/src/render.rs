@@ -86,9 +86,7 @@ fn remedy_for_reserved(field: &str) -> &'static str {
 /// # Errors
 /// See [`RenderError`]; `out` is then as it was.
 pub fn request_head(spec: &RequestSpec<'_>, out: &mut Vec<u8>) -> Result<(), RenderError> {
-    if !chars::is_token_text(spec.method.as_bytes()) || spec.method == "CONNECT" {
-        return Err(RenderError::BadMethod(spec.method.into()));
-    }
+    check_method(spec.method)?;
     if spec.target.is_empty() || !spec.target.bytes().all(chars::is_target) {
         return Err(RenderError::BadTarget(spec.target.into()));
     }
@@ -104,6 +102,22 @@ pub fn request_head(spec: &RequestSpec<'_>, out: &mut Vec<u8>) -> Result<(), Ren
     }
     finish(spec.fields, spec.framing, out);
     Ok(())
+}
+
+/// Whether a request with this method and these fields can be rendered, whatever its target, host and body.
+///
+/// # Errors
+/// As for [`request_head`].
+pub fn check_request(method: &str, fields: &[(&str, &str)]) -> Result<(), RenderError> {
+    check_method(method)?;
+    check_fields(fields, KnownField::Host)
+}
+
+fn check_method(method: &str) -> Result<(), RenderError> {
+    match chars::is_token_text(method.as_bytes()) && method != "CONNECT" {
+        true => Ok(()),
+        false => Err(RenderError::BadMethod(method.into())),
+    }
 }
 
 /// Appends the head of a response to `out`. The version is always HTTP/1.1 (RFC 9110 §2.5).
@@ -314,6 +328,9 @@ mod tests {
         {
             assert!(request(&RequestSpec { method, target, ..GET }).is_err(), "{method} {target}");
         }
+        assert_eq!(check_request("GET", &[("Accept", "*/*")]), Ok(()));
+        assert_eq!(check_request("CONNECT", &[]), Err(RenderError::BadMethod("CONNECT".into())));
+        assert_eq!(check_request("GET", &[("Host", "a")]), Err(RenderError::ReservedField("Host".into())));
         let until_close = request(&RequestSpec { framing: Framing::UntilClose, ..GET });
         assert_eq!(until_close, Err(RenderError::BadFraming(Framing::UntilClose)));
     }

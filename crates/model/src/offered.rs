@@ -11,6 +11,9 @@ use crate::slo::Slo;
 /// Behind a number of requests.
 const REQUESTS: &str = " requests";
 
+/// Most requests per second of a load: one each 10 ns, about as long as a thread takes to draw when the next one is due.
+pub const MAX_PER_SECOND: u32 = 100_000_000;
+
 /// The load offered in a cell, as people write it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -52,6 +55,13 @@ impl Offered {
     /// Whether the highest rate is searched at which an objective is kept.
     pub fn is_search(&self) -> bool {
         matches!(self, Self::Redline(_))
+    }
+
+    /// Why nobody can offer it, and what to write instead. It is no part of reading one: a record may hold it that was made before.
+    pub fn fault(&self) -> Option<String> {
+        let is_too_much = matches!(self, Self::Rate(per_second) if *per_second > MAX_PER_SECOND);
+        is_too_much
+            .then(|| format!("no generator can offer {self}; write at most {}M", MAX_PER_SECOND / 1_000_000))
     }
 
     /// Whether the rate follows from what a closed loop in the same cell yields.
@@ -150,6 +160,9 @@ mod tests {
             assert_eq!(offered.to_string(), written);
             assert_eq!(written.parse(), Ok(offered));
         }
+        assert_eq!(Offered::Rate(MAX_PER_SECOND).fault(), None);
+        let told = Offered::Rate(4_000_000_000).fault().unwrap_or_default();
+        assert_eq!(told, "no generator can offer 4000000000/s; write at most 100M");
         let redline: Offered = "redline:p99<10ms".parse().unwrap();
         assert_eq!(redline.to_string().parse(), Ok(redline));
         for bad in [

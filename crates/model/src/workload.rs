@@ -3,9 +3,11 @@
 pub mod family;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::JsonSchema;
 use crate::database::{DatabaseKind, kind_or_flag};
@@ -115,7 +117,7 @@ pub struct RequestKind {
     /// Request target in origin form (RFC 9112 §3.2.1).
     pub path: String,
     /// Extra header fields, in order. Host and Content-Length are added by the generator.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "pairs")]
     pub headers: Vec<(String, String)>,
     /// Request body, absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -377,6 +379,41 @@ impl Expect {
             _ => Ok(()),
         }
     }
+}
+
+/// A name with its value, and nothing more: a tuple would be taken from a longer list without a word.
+struct Pair(String, String);
+
+impl<'de> Deserialize<'de> for Pair {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_seq(OfPair)
+    }
+}
+
+struct OfPair;
+
+impl<'de> Visitor<'de> for OfPair {
+    type Value = Pair;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a name and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Pair, A::Error> {
+        let mut parts: Vec<String> = Vec::new();
+        while let Some(part) = list.next_element()? {
+            parts.push(part);
+        }
+        let number = parts.len();
+        let pair = <[String; 2]>::try_from(parts).map(|[name, value]| Pair(name, value));
+        pair.map_err(|_| A::Error::invalid_length(number, &self))
+    }
+}
+
+/// Pairs of a name and a value.
+fn pairs<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, String)>, D::Error> {
+    let pairs: Vec<Pair> = Vec::deserialize(input)?;
+    Ok(pairs.into_iter().map(|Pair(name, value)| (name, value)).collect())
 }
 
 fn one() -> u32 {

@@ -28,7 +28,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) ready_timeout: Option<Nanos>,
     /// Path that a command answers with 2xx when it is ready
-    #[arg(long, value_name = "PATH", conflicts_with = "sides", help_heading = "Measuring commands")]
+    #[arg(long, value_name = "PATH", value_parser = value::path, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) ready_path: Option<String>,
     /// Path to ask the commands for
     #[arg(

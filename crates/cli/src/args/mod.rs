@@ -61,8 +61,9 @@ const EXIT_CODES: &str = "Exit codes:
     4  the machine does not allow what was asked, or is unfit (doctor)
    10  a contender could not be built, did not start, or died; under `load`: the server ended
    11  a contender answered wrongly, or (check) broke a rule that must be kept
-   12  a number had to be withheld (with --strict), servers that are compared do not answer alike,
-       one of several generators was lost, or a redline was searched and none was found
+   12  a number had to be withheld (with --strict), servers that are compared do not answer alike
+       (with --fail-on or --strict), one of several generators was lost, or a redline was searched
+       and none was found
    13  no contender keeps the objective at any rate (redline)
    20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";

@@ -17,7 +17,8 @@ pub(crate) struct ReportArguments {
     /// Write an index of all runs in this folder, with the trend of every contender over them
     #[arg(long, value_name = "DIR")]
     pub(crate) index: Option<PathBuf>,
-    /// Where to write the page [default: report.html in the last run's folder; for an index, index.html in DIR]
+    /// Where to write the page, `-` for standard output [default: report.html in the last run's folder; for an index, index.html
+    /// in DIR]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show the page in a browser (xdg-open)

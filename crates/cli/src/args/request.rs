@@ -18,7 +18,7 @@ const MAX_BODY_BYTES: u64 = 16 << 20;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RequestArguments {
     /// Method [default: GET]
-    #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
+    #[arg(short, long, value_name = "METHOD", value_parser = value::method, help_heading = "Request")]
     method: Option<String>,
     /// Header field; may be repeated
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = value::field, help_heading = "Request")]
@@ -69,8 +69,9 @@ impl RequestArguments {
     /// The request for `path`.
     ///
     /// # Errors
-    /// When the file with the body cannot be read.
+    /// When the file with the body cannot be read, or the path, which may be that of a URL, cannot be asked for.
     pub(crate) fn kind(&self, path: &str) -> Result<RequestKind, Failure> {
+        let path = value::path(path).map_err(Failure::usage)?;
         let read = |file: &PathBuf| {
             let text = assay_file::read(file, MAX_BODY_BYTES);
             text.map_err(|source| Failure::Read { path: file.clone(), source })
@@ -86,14 +87,15 @@ impl RequestArguments {
             ..Expect::default()
         };
         let (method, headers) = (self.method().to_owned(), self.headers.clone());
-        Ok(RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect })
+        Ok(RequestKind { weight: 1, method, path, headers, body, expect })
     }
 
     /// The call of gRPC at `path`. A file with the body has the message itself, whatever its bytes.
     ///
     /// # Errors
-    /// When the file with the body cannot be read, nothing is called, or what a call does not have is asked for.
+    /// When the file with the body cannot be read, nothing is called or the path cannot be asked for, or what a call does not have is asked for.
     pub(crate) fn call(&self, path: &str) -> Result<RequestKind, Failure> {
+        let path = &value::path(path).map_err(Failure::usage)?;
         if path.trim_start_matches('/').split('/').filter(|part| !part.is_empty()).count() < 2 {
             return Err(Failure::usage(format_args!(
                 "`{path}` calls nothing: write grpc://host:port/package.Service/Method"

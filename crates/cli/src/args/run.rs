@@ -42,7 +42,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME", value_parser = value::span, requires = "cmd")]
     pub(crate) ready_timeout: Option<Nanos>,
     /// Path that a command answers with 2xx when it is ready [default: what is asked under load]
-    #[arg(long, value_name = "PATH", requires = "cmd")]
+    #[arg(long, value_name = "PATH", value_parser = value::path, requires = "cmd")]
     pub(crate) ready_path: Option<String>,
 
     /// Hosts of the lab: where contenders are built and run, and from where load comes (docs/fleet.md)
@@ -84,7 +84,7 @@ pub(crate) struct RunArguments {
     pub(crate) streams: Option<u32>,
     /// Loads: max (a closed loop), 5k/s, 50% of each one's own maximum, common (a rate that all can serve),
     /// "13000 requests" (a closed loop that ends with so many), redline:p99<10ms (the highest rate that keeps this) [default: max]
-    #[arg(short, long, value_name = "LOAD,…", value_delimiter = ',', help_heading = "Load")]
+    #[arg(short, long, value_name = "LOAD,…", value_delimiter = ',', value_parser = value::offered, help_heading = "Load")]
     pub(crate) rate: Vec<Offered>,
     /// Response times at 10, 50, 80 and 95 % of each one's own maximum and at a common rate
     #[arg(long, help_heading = "Load")]

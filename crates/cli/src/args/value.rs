@@ -1,8 +1,10 @@
 //! Values with units, as people type them.
 
+use assay_http::render::check_request;
 use assay_http::target::is_sendable;
 use assay_model::experiment::MAX_GENERATOR_PROCESSES;
 use assay_model::network::{Spec, SpecError};
+use assay_model::offered::{MAX_PER_SECOND, Offered};
 use assay_model::units::Nanos;
 
 /// A span of time: `500ms`, `10s`, `2m`.
@@ -69,9 +71,22 @@ pub(crate) fn idle(text: &str) -> Result<u32, String> {
 /// An offered load in requests per second: `1000`, `50k`, `50k/s`, `0.5`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
-    scaled(number).filter(|rate| *rate > 0.0).ok_or_else(|| {
-        format!("`{text}` is no rate above 0; write requests per second, such as 500, 50k or 0.5")
-    })
+    match scaled(number).filter(|rate| *rate > 0.0) {
+        Some(rate) if rate <= f64::from(MAX_PER_SECOND) => Ok(rate),
+        Some(_) => Err(format!(
+            "no generator can offer `{text}`; write at most {}M requests per second",
+            MAX_PER_SECOND / 1_000_000
+        )),
+        None => {
+            Err(format!("`{text}` is no rate above 0; write requests per second, such as 500, 50k or 0.5"))
+        }
+    }
+}
+
+/// A load that can be offered: `max`, `5k/s`, `50%`, `common`.
+pub(crate) fn offered(text: &str) -> Result<Offered, String> {
+    let offered: Offered = text.parse()?;
+    offered.fault().map_or(Ok(offered), Err)
 }
 
 /// An amount of memory: `512MiB`, `2GiB`, `800M`. A number alone could mean any of these.
@@ -99,11 +114,21 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A header field: `Name: value`.
+/// A method that a request can have.
+pub(crate) fn method(text: &str) -> Result<String, String> {
+    let written = check_request(text, &[]).map(|()| text.to_owned());
+    written.map_err(|error| format!("{error}; write for example GET or POST"))
+}
+
+/// A header field that a request can have: `Name: value`.
 pub(crate) fn field(text: &str) -> Result<(String, String), String> {
-    let (name, value) =
-        text.split_once(':').ok_or_else(|| format!("`{text}` is no header field; write `Name: value`"))?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+    let (name, value) = text
+        .split_once(':')
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| format!("`{text}` is no header field; write `Name: value`"))?;
+    check_request("GET", &[(name, value)]).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
@@ -130,6 +155,11 @@ mod tests {
         assert_eq!(rate("50k/s"), Ok(50_000.0));
         assert_eq!((rate("0.5"), rate("2.5k")), (Ok(0.5), Ok(2500.0)));
         assert!(["0", "-1", "inf", "nan", "k", "", "1e"].iter().all(|bad| rate(bad).is_err()));
+        for text in ["4000000000", "1e9/s", "101M"] {
+            let told = (rate(text).unwrap_err(), offered(text).map(|load| load.to_string()).unwrap_err());
+            assert!(told.0.contains("at most 100M"), "{told:?}");
+        }
+        assert_eq!((rate("100M"), offered("100M/s")), (Ok(1e8), Ok(Offered::Rate(MAX_PER_SECOND))));
         assert!(connections("5000M").is_err());
         assert_eq!(
             (generators("3"), generators("0").is_err(), generators("2k").is_err()),
@@ -156,5 +186,22 @@ mod tests {
     fn fields() {
         assert_eq!(field("Accept: text/plain"), Ok(("Accept".into(), "text/plain".into())));
         assert!(field("Accept").is_err());
+        for (bad, words) in [
+            ("Host: x", "assay writes the field Host itself"),
+            ("content-length: 1", "leave it out"),
+            ("Transfer-Encoding: chunked", "leave it out"),
+            (": b", "write `Name: value`"),
+            ("a b: c", "is not a token"),
+            ("a: b\r\nc: d", "control character"),
+        ] {
+            let told = field(bad).unwrap_err();
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn methods() {
+        assert_eq!(method("PURGE"), Ok("PURGE".to_owned()));
+        assert!(["", "G T", "CONNECT"].iter().all(|text| method(text).unwrap_err().contains("for example")));
     }
 }

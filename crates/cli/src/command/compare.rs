@@ -21,6 +21,7 @@ const FEWEST_COMMANDS: usize = 2;
 pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     for path in &arguments.output {
         format_of(path)?;
+        output::check_place(path, &arguments.places.runs)?;
     }
     let (base, news, measured) = if arguments.cmd.is_empty() { stored(arguments) } else { now(arguments) }?;
     let comparison = compare::compare(&base, &news, &arguments.fail_on).map_err(Failure::usage)?;

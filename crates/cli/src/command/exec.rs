@@ -63,9 +63,8 @@ fn check(wire: &str, addresses: &[String]) -> Result<Spec, Failure> {
 
 fn library(arguments: &ExecArguments) -> Result<PathBuf, Failure> {
     if let Some(path) = &arguments.preload {
-        // The loader takes a name without a slash for one to be searched for (ld.so(8)).
-        return path.canonicalize().map_err(|error| {
-            Failure::usage(format_args!("the preload library {}: {error}", path.display()))
+        return stack::named_library(path).map_err(|problem| {
+            Failure::usage(format_args!("the preload library {}: {problem}", path.display()))
         });
     }
     let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;

@@ -3,11 +3,12 @@
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
+use assay_lab::catalogue::{command_for, is_url};
 use assay_lab::starter::{OwnServer, OwnServers};
-use assay_lab::{Exit, Scheme, Url};
+use assay_lab::{Exit, Scheme, Subject, Url};
 
 use super::new::free;
-use super::run::{DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS};
+use super::run::{DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, check_names};
 use super::written::{told, word};
 use crate::args::{InitArguments, value, with_ports};
 use crate::ask::{Questions, at_terminal};
@@ -27,6 +28,7 @@ struct Choice {
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
     let choice = choose(arguments)?;
+    check(&choice.servers)?;
     let own = OwnServers {
         servers: choice.servers,
         path: choice.path,
@@ -79,8 +81,37 @@ fn given(arguments: &InitArguments) -> Result<(Vec<OwnServer>, String), Failure>
     Ok((servers, path.unwrap_or_else(|| "/".to_owned())))
 }
 
+/// Whether a run could measure them beside each other.
+fn check(servers: &[OwnServer]) -> Result<(), Failure> {
+    let first = |scheme: &str| {
+        let urls = servers.iter().filter_map(OwnServer::url);
+        urls.map(str::to_owned).find(|url| url.starts_with(scheme))
+    };
+    if let (Some(h2c), Some(http)) = (first("h2c://"), first("http://")) {
+        return Err(Failure::usage(format_args!(
+            "{h2c} is for HTTP/2 and {http} is not; a comparison needs one protocol: write h2c:// for both, or http://"
+        )));
+    }
+    let cwd =
+        std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
+    let subject = |server: &OwnServer| match server {
+        OwnServer::Running(url) => Subject::from_url(url),
+        OwnServer::Command(command, port) => Subject::from_command(command, &cwd, *port),
+    };
+    let subjects: Vec<Subject> = servers.iter().map(subject).collect::<Result<_, _>>()?;
+    check_names(&subjects, &cwd)
+}
+
 /// A URL as the server and its path.
 fn running(text: &str) -> Result<(OwnServer, String), String> {
+    if !is_url(text) {
+        return Err(match command_for(text) {
+            Some(command) => format!("`{text}` is no URL; to have it started, write --cmd '{command}'"),
+            None => format!(
+                "`{text}` is no URL; write http://HOST:PORT/PATH. A contender of the catalogue needs no file: `assay run {text}`"
+            ),
+        });
+    }
     let url = Url::parse(text).map_err(|error| error.to_string())?;
     if !matches!(url.scheme, Scheme::Http | Scheme::H2c) {
         return Err(format!(
@@ -201,6 +232,25 @@ mod tests {
         for url in ["https://localhost:1/", "ws://localhost:1/", "grpc://localhost:1/a.B/C"] {
             let told = choose(&arguments(&[url], &[], &[])).expect_err(url).to_string();
             assert!(told.contains(url) && told.contains("give the command"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_no_table_could_hold_is_refused_at_once() {
+        let told = |urls: &[&str], cmd: &[&str]| {
+            let choice = choose(&arguments(urls, cmd, &[]))?;
+            check(&choice.servers)
+        };
+        assert!(told(&["h2c://h:1/", "h2c://h:2/"], &["x"]).is_ok());
+        for (urls, cmd, words) in [
+            (&["h2c://h:1/", "http://h:2/"][..], &[][..], "one protocol"),
+            (&[], &["node a.js", "node a.js"], "the command `node a.js` was given twice"),
+            (&[], &["node a.js", "node a_js"], "are both called `node-a-js`"),
+            (&["nginx"], &[], "`nginx` is no URL; write http://HOST:PORT/PATH"),
+            (&["node a.js"], &[], "--cmd 'node a.js'"),
+        ] {
+            let told = told(urls, cmd).expect_err(words).to_string();
+            assert!(told.contains(words), "{told}");
         }
     }
 

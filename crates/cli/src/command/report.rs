@@ -23,11 +23,19 @@ const PAGE: &str = "report.html";
 const MAX_PAGE_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
+    let is_printed = arguments.output.as_deref().is_some_and(output::is_standard);
+    if is_printed && arguments.open {
+        return Err(Failure::usage(
+            "-o - writes the page to standard output, where no browser finds it: leave --open out",
+        ));
+    }
     let path = match &arguments.index {
         Some(folder) => write_index(folder, arguments.output.as_deref())?,
         None => write_page(arguments)?,
     };
-    output::note(format_args!("report {}", path.display()));
+    if !is_printed {
+        output::note(format_args!("report {}", path.display()));
+    }
     if arguments.open { browser::open(&path).map(|()| Exit::Ok) } else { Ok(Exit::Ok) }
 }
 
@@ -82,10 +90,9 @@ impl Place {
     /// Writes the page, and says where it is.
     fn write(self, page: &str) -> Result<PathBuf, Failure> {
         match self {
-            Self::Named(path) => assay_file::write(&path, page.as_bytes()).map(|()| path),
-            Self::Beside(path) => assay_file::write_here(&path, page.as_bytes()).map(|()| path),
+            Self::Named(path) => output::result_to(Some(&path), page).map(|()| path),
+            Self::Beside(path) => Ok(assay_file::write_here(&path, page.as_bytes()).map(|()| path)?),
         }
-        .map_err(Failure::from)
     }
 }
 

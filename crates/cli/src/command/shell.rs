@@ -11,8 +11,18 @@ use crate::output;
 
 pub(crate) fn completions(shell: clap_complete::Shell, file: Option<&Path>) -> Result<Exit, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "assay", &mut text);
+    clap_complete::generate(shell, &mut visible(), "assay", &mut text);
     write(file, text)
+}
+
+/// The commands that a person types: completions would offer those too that are hidden.
+fn visible() -> clap::Command {
+    let whole = Arguments::command();
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    clap::Command::new("assay")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(whole.get_arguments().cloned())
+        .subcommands(shown.cloned())
 }
 
 /// One page with a section for every subcommand.

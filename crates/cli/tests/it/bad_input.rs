@@ -62,6 +62,16 @@ const CASES: &[Case] = &[
         2,
         &["assay writes the field Host itself", "/etc/hosts"],
     ),
+    (&["run", "--cmd", "true", "-H", "Host: a", "--dry-run"], 2, &["assay writes the field Host itself"]),
+    (&["run", "--cmd", "true", "-H", "Content-Length: 1"], 2, &["Content-Length itself; leave it out"]),
+    (&["run", "--cmd", "true", "-m", "CONNECT"], 2, &["CONNECT", "write for example GET"]),
+    (&["run", "--cmd", "true", "--ready-path", "/a b"], 2, &["`/a b` cannot be asked for"]),
+    (
+        &["run", "--cmd", "true", "--preload", "workloads/hello.toml"],
+        2,
+        &["--preload workloads/hello.toml: it is no shared library"],
+    ),
+    (&["run", "http://127.0.0.1:1/a b", "--dry-run"], 2, &["`/a b` cannot be asked for"]),
     (
         &["load", "http://127.0.0.1:1/", "--source", "192.0.2.1"],
         2,
@@ -101,6 +111,8 @@ const CASES: &[Case] = &[
     (&["load", "ftp://localhost/"], 2, &["ftp://localhost/", "use http://"]),
     (&["run", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid:80`"]),
     (&["load", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid`"]),
+    (&["load", "http://localhost:1/", "-r", "4000000000"], 2, &["no generator can offer", "at most 100M"]),
+    (&["run", "good", "-r", "max,1000M"], 2, &["no generator can offer 1000000000/s", "at most 100M"]),
     (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "such as 500, 50k or 0.5"]),
     (&["load", "http://localhost:1/", "--body-file", "absent.txt"], 2, &["cannot read absent.txt"]),
     (&["load", "http://localhost:1/", "--body-file", "/dev/zero"], 2, &["longer than 16777216 bytes"]),
@@ -144,11 +156,29 @@ fn runs_that_cannot_be_written_are_told_before_anything_is_started() {
 #[test]
 fn a_result_that_cannot_be_written_is_told_and_the_record_is_kept() {
     let lab = lab();
-    lab.run(&["good", "-o", "absent/result.html"])
-        .assert()
-        .code(4)
-        .stderr(contains("cannot write absent/result.html"));
+    std::fs::create_dir(lab.path("result.html")).expect("folder");
+    let assert = lab.run(&["good", "-o", "result.html"]).assert().code(4);
+    assert.stderr(contains("cannot write result.html").and(contains("name a file in it")));
     lab.record();
+}
+
+#[test]
+fn a_result_that_will_find_no_folder_is_told_before_anything_is_started() {
+    let lab = lab();
+    lab.write("file", "");
+    for (file, words) in [
+        ("absent/result.html", "make its folder first"),
+        ("file/result.html", "cannot write file/result.html"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let assert = lab.run(&["good", "-o", file]).args(more).assert().code(4).stdout("");
+            assert.stderr(contains(format!("cannot write {file}")).and(contains(words)));
+        }
+    }
+    let mut compared =
+        lab.assay(&["compare", "--cmd", "true", "--cmd", "false", "--output", "absent/result.md"]);
+    compared.assert().code(4).stdout("").stderr(contains("cannot write absent/result.md"));
+    assert!(!lab.runs().exists());
 }
 
 #[test]

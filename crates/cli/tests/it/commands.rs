@@ -67,6 +67,7 @@ fn completions_and_manual_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&lab.assay(&["completions", shell]).assert().code(0));
         assert!(script.contains("completions") && script.contains("generator-cpus"), "{shell}:\n{script}");
+        assert!(!script.contains("hold-netns"), "{shell} offers what is hidden:\n{script}");
     }
     let manual = stdout(&lab.assay(&["man"]).assert().code(0));
     assert!(manual.contains(".TH assay"), "{manual}");

@@ -43,6 +43,21 @@ fn on_the_user_space_stack_it_finds_its_end_of_the_wire() {
 }
 
 #[test]
+fn a_preload_library_that_is_none_is_told_before_anything_starts() {
+    let lab = Lab::new();
+    lab.write("app.js", "console.log('no library')\n");
+    let wire = ["exec", "--wire", "ring:/dev/shm/w", "--address", "10.77.0.1/24"];
+    for file in ["app.js", "."] {
+        let started = lab.path("started");
+        let started = started.to_string_lossy();
+        let assert = lab.assay(&[&wire[..], &["--preload", file, "--", "touch", &started]].concat()).assert();
+        let told = format!("the preload library {file}: it is no shared library");
+        assert.code(2).stdout("").stderr(contains(told));
+        assert!(!lab.path("started").exists());
+    }
+}
+
+#[test]
 fn a_wire_that_is_not_understood_or_cannot_be_had_is_told_before_anything_starts() {
     let lab = Lab::new();
     let ring = format!("ring:{}", lab.path("ring").display());

@@ -59,6 +59,11 @@ fn a_run_is_exported_in_every_format() {
         summary.lines().any(|line| line.contains(",hello,2,1,max,kernel/loopback,h1,nice,test,")),
         "{summary}"
     );
+    let absent = summary.lines().find(|line| line.contains(",broken,test,")).expect("who did not start");
+    assert!(absent.contains("did not start: it ended with exit status 3"), "{absent}");
+    let withheld = |line: &str| line.starts_with("assay_withheld{") && line.contains("contender=\"broken\"");
+    let samples = out("out.prom");
+    assert!(samples.lines().any(|line| withheld(line) && line.ends_with(" 1")), "{samples}");
     let svg = ["export", "-f", "svg", "-w", "json"];
     lab.assay(&svg).assert().code(2).stderr(contains("there is hello at 2"));
 }
@@ -86,6 +91,10 @@ fn an_index_leads_to_the_reports_of_all_runs() {
 fn opening_a_page_without_a_desktop_says_what_to_do() {
     let lab = Lab::new();
     lab.assay(&["import", RESULTS]).assert().code(0);
+    let printed = stdout(&lab.assay(&["report", "-o", "-"]).assert().code(0).stderr(""));
+    assert!(printed.starts_with("<!"), "a page");
+    assert!(!lab.path("-").exists());
+    lab.assay(&["report", "-o", "-", "--open"]).assert().code(2).stderr(contains("leave --open out"));
     let mut report = lab.assay(&["report", "--open"]);
     report.env("PATH", lab.path("nowhere"));
     report.assert().code(4).stderr(contains("report.html in a browser yourself, or apt install xdg-utils"));

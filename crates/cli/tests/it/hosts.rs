@@ -84,6 +84,19 @@ fn what_fails_is_told_host_by_host() {
 }
 
 #[test]
+fn what_speaks_against_a_host_follows_below() {
+    let lab = Lab::new();
+    lab.write("lab.toml", "[[host]]\nname = \"here\"\ntransport = \"local\"\n");
+    let text = stdout(&lab.assay(&["doctor", "--lab", "lab.toml", "--no-network"]).assert());
+    let row = text.lines().find(|line| line.starts_with("here ")).expect("a row");
+    let (_, rules) = row.rsplit_once(": ").unwrap_or_default();
+    for rule in rules.split(", ").filter(|rule| !rule.is_empty()) {
+        let tells = |line: &str| line.split_whitespace().nth(1) == Some(rule);
+        assert!(text.lines().any(tells), "{rule}: {text}");
+    }
+}
+
+#[test]
 fn over_ssh_keys_stay_strict_and_passwords_are_asked_of_nobody() {
     let lab = Lab::new();
     let Some(sshd) = Sshd::start(&lab) else { return };

@@ -61,12 +61,15 @@ fn an_experiment_that_is_there_stays_and_what_is_missing_is_told() {
     let there = init(&lab, &["http://127.0.0.1:1/"]).assert().code(4).stdout("");
     there.stderr(contains("cannot write assay.toml").and(contains("stays as it is, so name another")));
     assert_eq!(std::fs::read_to_string(lab.path("assay.toml")).expect("file"), "precious");
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 8] = [
         (&[], "no terminal to ask on"),
         (&["ftp://localhost/"], "use http://"),
         (&["http://localhost:1/a", "http://localhost:2/b"], "--path"),
         (&["--cmd", "x", "--path", "users", "-o", "new.toml"], "begin it with /"),
         (&["--cmd", " ", "-o", "new.toml"], "the command is empty"),
+        (&["nginx", "-o", "new.toml"], "`assay run nginx`"),
+        (&["--cmd", "x", "--cmd", "x", "-o", "new.toml"], "the command `x` was given twice"),
+        (&["h2c://127.0.0.1:1/", "http://127.0.0.1:2/", "-o", "new.toml"], "one protocol"),
     ];
     for (arguments, words) in cases {
         init(&lab, arguments).assert().code(2).stdout("").stderr(contains(words));

@@ -1,13 +1,16 @@
 //! Rules that a file's values must obey beyond their types.
 
+use assay_http::render::check_request;
 use assay_http::target::is_sendable;
-use assay_model::contender::Contender;
+use assay_model::contender::{Contender, Need};
 use assay_model::experiment::{Experiment, MAX_GENERATOR_PROCESSES, Measure, OwnCommand};
+use assay_model::offered::Offered;
 use assay_model::published::Published;
 use assay_model::workload::{RequestKind, Workload};
 
 use super::is_name;
 use crate::contender::environment;
+use crate::contender::version::is_version;
 
 /// Most connections of one cell: more than a client address has ports for one destination.
 const MAX_CONNECTIONS: u32 = 60_000;
@@ -90,6 +93,9 @@ impl Checked for Contender {
         {
             return fault("run.http2", format!("{other} is not HTTP/2"), "name h2c, h2 or both");
         }
+        if let Some(bad) = bad_minimum(&self.needs) {
+            return Some(bad);
+        }
         let build = self.build.as_ref().map(|build| ("build.command".to_owned(), &build.command));
         let probes = self.needs.iter().enumerate().map(|(i, need)| (format!("needs.{i}.probe"), &need.probe));
         let versions = self.versions.iter().map(|(of, command)| (format!("versions.{of}"), command));
@@ -100,9 +106,19 @@ impl Checked for Contender {
                     self.run.env.iter().map(|(key, value)| (format!("run.env.{key}"), value.as_str()));
                 bad_placeholder(named)
             })
+            .or_else(|| bad_path("run.ready_path".to_owned(), self.run.ready_path.as_deref()?))
             .or_else(|| bad_seconds("run.ready_timeout_s", self.run.ready_timeout_s, false))
             .or_else(|| self.build.as_ref().and_then(|b| bad_seconds("build.timeout_s", b.timeout_s, false)))
     }
+}
+
+/// A lowest version that is no number: whatever is there would be taken for new enough.
+fn bad_minimum(needs: &[Need]) -> Option<Fault> {
+    let mut minima =
+        needs.iter().enumerate().filter_map(|(index, need)| Some((index, need.minimum.as_ref()?)));
+    let (index, minimum) = minima.find(|(_, minimum)| !is_version(minimum))?;
+    let problem = format!("`{minimum}` is no version");
+    fault(format!("needs.{index}.minimum"), problem, "write a dotted number, such as 1.23, or leave it out")
 }
 
 /// A variable that is none, or that assay sets itself: the user's value must not be taken for it.
@@ -164,12 +180,8 @@ impl Checked for Workload {
 
 fn bad_request(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
     let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !request.path.starts_with('/') || !is_sendable(&request.path) {
-        return fault(
-            key("path"),
-            format!("`{}` is no request target", request.path),
-            "begin with / and percent-encode what it cannot have, such as spaces and quotes",
-        );
+    if let Some(bad) = bad_path(key("path"), &request.path) {
+        return Some(bad);
     }
     if request.method.is_empty() || !request.method.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return fault(key("method"), format!("`{}` is no method", request.method), "write for example GET");
@@ -177,8 +189,33 @@ fn bad_request(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fa
     let bad_field = |(name, value): &&(String, String)| {
         !visible(name) || name.is_empty() || name.contains(':') || value.chars().any(char::is_control)
     };
-    let (name, _) = request.headers.iter().find(bad_field)?;
-    fault(key("headers"), format!("`{name}` is no header field"), "write [\"Name\", \"value\"] on one line")
+    if let Some((name, _)) = request.headers.iter().find(bad_field) {
+        let mend = "write [\"Name\", \"value\"] on one line";
+        return fault(key("headers"), format!("`{name}` is no header field"), mend);
+    }
+    unsendable(request, key)
+}
+
+/// A fault where assay could not write such a request; under load that would look like a fault of the server.
+fn unsendable(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
+    if let Err(error) = check_request(&request.method, &[]) {
+        return fault(key("method"), error.to_string(), "write for example GET");
+    }
+    let refused = |(index, (name, value)): (usize, &(String, String))| {
+        let error = check_request(&request.method, &[(name.as_str(), value.as_str())]).err()?;
+        let mend = "see WORKLOADS.md, \"Writing one\"";
+        fault(key(&format!("headers.{index}")), error.to_string(), mend)
+    };
+    request.headers.iter().enumerate().find_map(refused)
+}
+
+/// A fault where a path cannot be asked for.
+fn bad_path(key: String, path: &str) -> Option<Fault> {
+    if path.starts_with('/') && is_sendable(path) {
+        return None;
+    }
+    let mend = "begin with / and percent-encode what it cannot have, such as spaces and quotes";
+    fault(key, format!("`{path}` is no request target"), mend)
 }
 
 fn bad_expectation(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
@@ -270,6 +307,9 @@ fn bad_measure(index: usize, measure: &Measure) -> Option<Fault> {
         let mend = format!("write 1 to {MAX_CONNECTIONS}");
         return fault(key("connections"), format!("{n} connections"), mend);
     }
+    if let Some(problem) = measure.rates.iter().find_map(Offered::fault) {
+        return fault(key("rates"), "a rate is too high", problem);
+    }
     let depths = [("pipeline", Some(measure.pipeline)), ("streams", measure.streams)];
     depths.into_iter().find_map(|(name, depth)| {
         let depth = depth.filter(|depth| !(1..=MAX_PIPELINE).contains(depth))?;
@@ -281,6 +321,12 @@ fn bad_measure(index: usize, measure: &Measure) -> Option<Fault> {
 fn bad_own_command(commands: &[OwnCommand]) -> Option<Fault> {
     commands.iter().enumerate().find_map(|(index, command)| {
         let key = |name: &str| format!("command.{index}.{name}");
+        let has_its_name = |earlier: &&OwnCommand| command.name.is_some() && earlier.name == command.name;
+        if let Some(earlier) = commands.iter().take(index).find(has_its_name) {
+            let name = command.name.as_deref().unwrap_or_default();
+            let problem = format!("`{}` and `{}` are both called `{name}`", earlier.run, command.run);
+            return fault(key("name"), problem, "give each a name of its own");
+        }
         let bad = command.name.as_deref().and_then(bad_name);
         if let Some(bad) = bad {
             return Some(Fault { key: key("name"), ..bad });
@@ -292,7 +338,8 @@ fn bad_own_command(commands: &[OwnCommand]) -> Option<Fault> {
             let mend = "write the port, or leave it out where the server finds a free one in $PORT";
             return fault(key("port"), "nobody can listen on port 0", mend);
         }
-        command.ready_timeout_s.and_then(|span| bad_seconds(&key("ready_timeout_s"), span, false))
+        let bad = command.ready_path.as_deref().and_then(|path| bad_path(key("ready_path"), path));
+        bad.or_else(|| bad_seconds(&key("ready_timeout_s"), command.ready_timeout_s?, false))
     })
 }
 
@@ -346,6 +393,13 @@ mod tests {
             of("path = \"/\"\nheaders = [[\"A\\r\\nB\", \"c\"]]\nexpect = {}")
                 .is_some_and(|p| p.contains("headers"))
         );
+        let sent = |more: &str| of(&format!("path = \"/\"\n{more}\nexpect = {{}}"));
+        assert!(
+            sent("headers = [[\"Accept\", \"*/*\"], [\"host\", \"x\"]]")
+                .is_some_and(|p| p.starts_with("request.0.headers.1: assay writes the field host itself"))
+        );
+        assert!(sent("headers = [[\"a b\", \"c\"]]").is_some_and(|p| p.starts_with("request.0.headers")));
+        assert!(sent("method = \"CONNECT\"").is_some_and(|p| p.starts_with("request.0.method")));
     }
 
     #[test]
@@ -357,6 +411,18 @@ mod tests {
         };
         assert_eq!(of("http2 = [\"h2c\", \"h2\"]"), None);
         assert!(of("http2 = [\"h1+tls\"]").is_some_and(|p| p.starts_with("run.http2: h1+tls")));
+        assert_eq!(of("ready_path = \"/health?deep=1\""), None);
+        for (minimum, is_right) in [("99.0", true), ("v99.0", false), (">=99", false), ("", false)] {
+            let need =
+                format!("[[needs]]\nwhat = \"\"\nprobe = [\"x\"]\nminimum = \"{minimum}\"\ninstall = \"\"");
+            let told = of(&need);
+            assert_eq!(told.is_none(), is_right, "{minimum}");
+            assert!(told.is_none_or(|p| p.starts_with("needs.0.minimum")), "{minimum}");
+        }
+        for path in ["health", "/a b", "/a\\r\\nX: y"] {
+            let bad = of(&format!("ready_path = \"{path}\""));
+            assert!(bad.is_some_and(|p| p.starts_with("run.ready_path")), "{path}");
+        }
     }
 
     #[test]
@@ -364,6 +430,11 @@ mod tests {
         let of = |rest: &str| problem_of::<Experiment>(&format!("name = \"e\"\ncontenders = []\n{rest}"));
         let measure = "[[measure]]\nworkload = \"hello\"\nconnections = [64]\n";
         assert_eq!(of(measure), None);
+        let own = |run: &str, name: &str| format!("[[command]]\nrun = \"{run}\"\nname = \"{name}\"\n");
+        let two = |name: &str| of(&format!("{measure}{}{}", own("./a", "a"), own("./b", name)));
+        assert_eq!(two("b"), None);
+        let told = "command.1.name: `./a` and `./b` are both called `a`";
+        assert_eq!(two("a").as_deref(), Some(told));
         assert!(of(&format!("window_s = 0.0\n{measure}")).is_some_and(|p| p.starts_with("window_s")));
         assert!(of(&format!("window_s = nan\n{measure}")).is_some_and(|p| p.starts_with("window_s")));
         assert!(of(&format!("rounds = 0\n{measure}")).is_some_and(|p| p.starts_with("rounds")));
@@ -389,5 +460,7 @@ mod tests {
         let full = "[full]\nwindow_s = 0.0\n";
         assert!(of(&format!("{measure}{full}")).is_some_and(|p| p.starts_with("full.window_s")));
         assert_eq!(of(&format!("{measure}rates = [\"max\", \"50%\", \"common\", \"5k/s\"]\n")), None);
+        let too_high = of(&format!("{measure}rates = [\"max\", \"4000000000/s\"]\n"));
+        assert!(too_high.is_some_and(|p| p.starts_with("measure.0.rates")));
     }
 }

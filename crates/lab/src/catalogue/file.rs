@@ -96,7 +96,10 @@ impl Source<'_> {
         let message = error.message().trim().replace('\n', ", ");
         let mend = if message.starts_with("missing field") {
             "add it"
-        } else if message.contains("invalid type") || message.contains("unknown variant") {
+        } else if ["invalid type", "invalid value", "invalid length", "unknown variant"]
+            .iter()
+            .any(|kind| message.contains(kind))
+        {
             "write a value of the kind named"
         } else {
             "mend the syntax (toml.io explains it)"
@@ -178,6 +181,10 @@ mod tests {
         let wrong = GOOD.replace("status = 200", "status = \"ok\"");
         let error = parse(&wrong).0.expect_err("wrong type").to_string();
         assert!(error.starts_with("w.toml:6:12: invalid type: string \"ok\", expected u16"), "{error}");
+        let long = GOOD.replace("path = \"/\"", "path = \"/\"\nheaders = [[\"A\", \"b\", \"c\"]]");
+        let error = parse(&long).0.expect_err("three").to_string();
+        let wanted = "w.toml:5:12: invalid length 3, expected a name and a value; write a value";
+        assert!(error.starts_with(wanted), "{error}");
         let error = parse("name = \"w\"\nabout = \"\"\n").0.expect_err("no request").to_string();
         assert!(error.starts_with("w.toml:1:1: missing field `request`; add it"), "{error}");
         let error = parse("name = \n").0.expect_err("syntax").to_string();

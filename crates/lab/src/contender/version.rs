@@ -10,6 +10,13 @@ pub(crate) fn first_version(text: &str) -> Option<String> {
     numbers.find(|run| run.contains('.')).or(first).map(str::to_owned)
 }
 
+/// Whether `text` is a dotted number, as [`compare`] takes it.
+pub(crate) fn is_version(text: &str) -> bool {
+    let is_number =
+        |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<u64>().is_ok();
+    text.split('.').all(is_number)
+}
+
 /// Compares dotted numbers part by part; a missing part counts as 0, so that 3 equals 3.0.
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let parts = |text: &str| -> Vec<u64> { text.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
@@ -39,6 +46,14 @@ mod tests {
             ("no number ... here", None),
         ] {
             assert_eq!(first_version(text).as_deref(), version, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_a_dotted_number() {
+        assert!(["9", "1.23", "17.0.12", "0"].iter().all(|text| is_version(text)));
+        for text in ["", "v99.0", ">=99", "abc", "1.", ".1", "1..2", "+1", "1.x", "1 2"] {
+            assert!(!is_version(text), "{text}");
         }
     }
 

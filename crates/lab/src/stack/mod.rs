@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 pub use ends::{Ends, UserEnd};
-pub use program::{Obstacle, find_program, obstacle};
+pub use program::{Obstacle, find_program, named_library, obstacle};
 
 /// The file name of our preload library.
 pub const LIBRARY: &str = "libassay_preload.so";

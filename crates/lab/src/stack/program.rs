@@ -23,6 +23,10 @@ const MOST_NOTE_BYTES: u64 = 64 << 10;
 /// Most segments; real programs have a dozen.
 const MOST_SEGMENTS: u16 = 256;
 
+/// Bytes of a header up to the kind of file (e_type), and a shared object's kind (ET_DYN).
+const KIND_END: usize = 18;
+const ET_DYN: [u8; 2] = [3, 0];
+
 /// Why a preload library cannot serve a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
@@ -56,6 +60,33 @@ pub fn obstacle(path: &Path) -> io::Result<Option<Obstacle>> {
         return File::open(interpreter).and_then(|file| of_file(&file));
     }
     of_file(&file)
+}
+
+/// The file of a preload library that a person names. What is none the loader leaves out, and the program would run on the kernel's
+/// stack.
+///
+/// # Errors
+/// In words: it cannot be read, or is no shared object.
+pub fn named_library(path: &Path) -> Result<PathBuf, String> {
+    // The loader takes a name without a slash for one to be searched for (ld.so(8)).
+    let path = path.canonicalize().map_err(|error| error.to_string())?;
+    match is_shared_object(&path) {
+        Ok(true) => Ok(path),
+        Ok(false) => {
+            Err("it is no shared library; name one (a 64-bit ELF file, .so), or leave it out".to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn is_shared_object(path: &Path) -> io::Result<bool> {
+    // Nobody comes to the end of a pipe.
+    if !path.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut head = [0; KIND_END];
+    let read = File::open(path)?.read_at(&mut head, 0)?;
+    Ok(read == head.len() && head.starts_with(&MAGIC) && head.ends_with(&ET_DYN))
 }
 
 /// The interpreter that the first line of a script names (execve(2)).

@@ -107,13 +107,17 @@ impl OwnServers {
 
     fn measure(&self) -> String {
         let connections: Vec<String> = self.connections.iter().map(u32::to_string).collect();
+        let is_h2c = self.servers.iter().filter_map(OwnServer::url).any(|url| url.starts_with("h2c://"));
+        let spoken = "protocols = [\"h2c\"]   # HTTP/2 without TLS, as the URLs say\n";
         format!(
             "[[measure]]\n\
              workload = {}\n\
              connections = [{}]   # each a table of its own\n\
+             {}\
              # rates = [\"max\", \"50%\", \"common\"]   # response times too: at half of each one's maximum, and at a rate that all can serve\n",
             quoted(&self.workload_name()),
             connections.join(", "),
+            if is_h2c { spoken } else { "" },
         )
     }
 
@@ -127,7 +131,8 @@ impl OwnServers {
 }
 
 impl OwnServer {
-    fn url(&self) -> Option<&str> {
+    /// The URL of one that runs already.
+    pub fn url(&self) -> Option<&str> {
         match self {
             Self::Running(url) => Some(url),
             Self::Command(..) => None,
@@ -182,6 +187,17 @@ mod tests {
         assert_eq!(experiment.workloads[0].requests[0].path, "/users?id=1");
         assert_eq!(experiment.measures[0].workload, experiment.workloads[0].name);
         assert_eq!((experiment.rounds, experiment.budget_s), (40, Some(300.0)));
+    }
+
+    #[test]
+    fn it_speaks_what_the_urls_say() {
+        let spoken = |url: &str| {
+            let text = text(vec![OwnServer::Running(url.to_owned())], "/").expect("an experiment");
+            let experiment: assay_model::experiment::Experiment = toml::from_str(&text).expect("TOML");
+            experiment.measures[0].protocols.clone()
+        };
+        assert_eq!(spoken("h2c://127.0.0.1:8080"), [assay_model::protocol::Protocol::H2c]);
+        assert_eq!(spoken("http://127.0.0.1:8080"), []);
     }
 
     /// What is written as a comment is meant to be uncommented.

@@ -10,9 +10,11 @@ use assay_model::check::CheckOutcome;
 use assay_model::doctor::Fitness;
 use assay_model::host_link::HostLink;
 use assay_model::lab::{HostReport, HostRole, LabReport};
+use assay_report::terminal::Style;
 use assay_report::{foreign, format, network, text};
 
 use super::print_json;
+use super::text::objections;
 use crate::args::DoctorArguments;
 use crate::command::list::table;
 use crate::failure::Failure;
@@ -36,13 +38,13 @@ pub(super) fn run(file: &Path, arguments: &DoctorArguments) -> Result<Exit, Fail
     if arguments.json {
         print_json(serde_json::to_string_pretty(&report))?;
     } else {
-        let text = render(&report);
+        let text = render(&report, &output::style(arguments.ascii));
         output::result(&if arguments.ascii { text::ascii(&text) } else { text });
     }
     Ok(exit(&report, arguments.strict))
 }
 
-fn render(report: &LabReport) -> String {
+fn render(report: &LabReport, style: &Style) -> String {
     let heading = HEADINGS.map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = std::iter::once(heading).chain(report.hosts.iter().map(row)).collect();
     let (unknown, known): (Vec<&HostLink>, Vec<&HostLink>) =
@@ -53,8 +55,14 @@ fn render(report: &LabReport) -> String {
     };
     let problems = report.hosts.iter().flat_map(|host| &host.problems);
     let problems = problems.map(|problem| format!("→ {}\n", foreign::line(problem)));
-    let parts = [told(known, ""), problems.collect::<String>() + &told(unknown, "→ ")];
-    let parts = parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
+    let against = report.hosts.iter().filter_map(|host| {
+        let findings = &host.found.as_ref()?.diagnosis.findings;
+        Some(objections(&host.host.name, findings, style))
+    });
+    let parts = std::iter::once(told(known, ""))
+        .chain(against)
+        .chain([problems.collect::<String>() + &told(unknown, "→ ")]);
+    let parts = parts.filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
     table(&rows) + &parts.collect::<String>()
 }
 

@@ -37,6 +37,17 @@ pub(super) fn render(diagnosis: &Diagnosis, style: &Style) -> String {
     page.out
 }
 
+/// What speaks against a host, under its name; nothing where nothing does.
+pub(super) fn objections(name: &str, findings: &[Finding], style: &Style) -> String {
+    let mut objecting = findings.iter().filter(|finding| finding.outcome != CheckOutcome::Pass).peekable();
+    let mut page = Page { style: *style, out: String::new() };
+    if objecting.peek().is_some() {
+        page.heading("", &foreign::line(name));
+    }
+    objecting.for_each(|finding| page.finding(finding));
+    page.out
+}
+
 fn name_of(area: Area) -> &'static str {
     match area {
         Area::Cpu => "Processors",
@@ -68,7 +79,8 @@ impl Page {
 
     fn finding(&mut self, finding: &Finding) {
         let (word, ansi) = word_of(finding.outcome);
-        let lead = format!(" {}{:NAME$}  ", self.paint(ansi, &format!("{word:WORD$}")), finding.rule);
+        let rule = foreign::line(&finding.rule);
+        let lead = format!(" {}{rule:NAME$}  ", self.paint(ansi, &format!("{word:WORD$}")));
         self.block(&lead, INDENT, PLAIN, &finding.state);
         let indent = " ".repeat(INDENT);
         if let Some(cost) = &finding.cost {
@@ -166,6 +178,16 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn of_a_host_of_a_lab_only_what_objects_is_told() {
+        let style = Style { width: 80, colour: false, ascii: true, full: false };
+        let good = finding("good", CheckOutcome::Pass);
+        assert_eq!(objections("box1", std::slice::from_ref(&good), &style), "");
+        let text = objections("box1", &[good, finding("slow", CheckOutcome::Warn)], &style);
+        assert!(text.starts_with(" box1\n caution slow"), "{text}");
+        assert!(text.contains("-> mend it") && !text.contains("good"), "{text}");
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(super) struct Live {
     warmup: Nanos,
     span: Span,
     per_second: Option<f64>,
+    /// Requests that were due in the seconds that are over.
+    issued: u64,
     drawn: Option<(Instant, Phase)>,
     /// When it was first told of anything, and the CPU time of this thread until then.
     began: Option<(Instant, Nanos)>,
@@ -64,6 +66,7 @@ impl Live {
             warmup: plan.warmup,
             span: plan.span,
             per_second: None,
+            issued: 0,
             drawn: None,
             began: None,
         }
@@ -84,12 +87,27 @@ impl Live {
     pub(super) fn tell_second(&mut self, second: &Second) {
         let per_second = second.line.length_ns.rate_of(second.line.ok);
         self.per_second = Some(per_second);
+        self.issued += second.line.issued;
         let times = second.response.as_ref().unwrap_or(&second.service);
         self.board.add_second(per_second, &second.line.errors, times, second.response.is_some());
-        if self.shown == Shown::Lines {
-            output::note(self.board.line());
+        if self.shown == Shown::Lines
+            && let Some(line) = self.line_of(second)
+        {
+            output::note(line);
         }
         self.drawn = None;
+    }
+
+    /// What a line says of a second. Nothing is said of the time after the load: the last answers that come in it are no rate.
+    fn line_of(&mut self, second: &Second) -> Option<String> {
+        let line = &second.line;
+        if line.phase == Phase::Drain {
+            return None;
+        }
+        let elapsed = line.offset_ns + line.length_ns;
+        let at_its_end = Progress { phase: line.phase, elapsed, issued: self.issued, ..Progress::default() };
+        self.board.stage = self.stage(&at_its_end);
+        Some(self.board.line())
     }
 
     fn draw(&self) {
@@ -152,6 +170,8 @@ impl Drop for Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::load::LoadSecond;
+    use assay_stats::Histogram;
 
     fn live(span: Span) -> Live {
         let target = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
@@ -174,6 +194,27 @@ mod tests {
         assert_eq!(stage(Phase::Drain, 12_000), "waiting for the last answers");
         assert_eq!(live.left(&at(Phase::Window, 4000, 0)), Some(Nanos::from_millis(8000)));
         assert_eq!(live.left(&at(Phase::Connecting, 0, 0)), None);
+    }
+
+    #[test]
+    fn a_line_says_where_its_second_ended_and_none_is_told_of_the_drain() {
+        let second = |phase, offset_ms, issued| {
+            let (offset_ns, length_ns) = (Nanos::from_millis(offset_ms), Nanos::from_millis(1000));
+            let line =
+                LoadSecond { offset_ns, length_ns, phase, issued, ok: issued, ..LoadSecond::default() };
+            Second { line, service: Histogram::new(), response: None }
+        };
+        let mut of_time = live(Span::Time(Nanos::from_millis(10_000)));
+        of_time.update(&at(Phase::Window, 4900, 0));
+        of_time.tell_second(&second(Phase::Window, 4000, 2000));
+        let line = of_time.line_of(&second(Phase::Window, 4000, 2000)).unwrap_or_default();
+        assert!(line.starts_with("3.0 s of 10 s · ") && line.ends_with("/s in the last second"), "{line}");
+        assert_eq!(of_time.line_of(&second(Phase::Drain, 12_000, 4)), None);
+        let mut of_requests = live(Span::Requests(5000));
+        of_requests.tell_second(&second(Phase::WarmUp, 1000, 500));
+        of_requests.tell_second(&second(Phase::Window, 2000, 1500));
+        let line = of_requests.line_of(&second(Phase::Window, 2000, 1500)).unwrap_or_default();
+        assert!(line.starts_with("2,000 of 5,000 requests · "), "{line}");
     }
 
     #[test]

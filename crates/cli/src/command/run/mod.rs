@@ -10,8 +10,8 @@ use std::time::Duration;
 
 pub(crate) use database::private;
 pub(crate) use plan::{
-    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, is_file, own_command, own_workload, program,
-    tools,
+    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, check_names, is_file, own_command,
+    own_workload, program, tools,
 };
 
 use assay_lab::rounds;
@@ -38,6 +38,7 @@ use crate::{command, log, output, signals};
 pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     for path in &arguments.output {
         Target::of(path)?;
+        output::check_place(path, &arguments.places.runs)?;
     }
     let plan = plan::build(&arguments)?;
     if arguments.dry_run {

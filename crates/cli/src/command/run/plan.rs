@@ -13,9 +13,11 @@ use assay_lab::contender::Tools;
 use assay_lab::database::Source;
 use assay_lab::design;
 use assay_lab::running;
+use assay_lab::stack;
 use assay_lab::{Launch, RunPlan, Subject, Upstream, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
+use assay_model::identity::Identity;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::profiling::Profiling;
@@ -486,16 +488,29 @@ fn check_host(subject: &Subject) -> Result<(), Failure> {
     }
 }
 
-fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
-    for (i, subject) in subjects.iter().enumerate() {
-        if subjects[..i].iter().any(|earlier| earlier.identity.name == subject.identity.name) {
-            let kind = if subject.identity.origin == Origin::Command { "command" } else { "contender" };
-            return Err(Failure::usage(format_args!(
-                "the {kind} `{}` was given twice in {}; each contender takes part once",
-                subject.identity.title,
+/// Whether everybody has a name to himself, by which records tell them apart.
+pub(crate) fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
+    let told = |identity: &Identity| {
+        let kind = if identity.origin == Origin::Command { "command" } else { "contender" };
+        format!("the {kind} `{}`", identity.title)
+    };
+    for (i, Subject { identity, .. }) in subjects.iter().enumerate() {
+        let mut earlier = subjects.iter().take(i).map(|subject| &subject.identity);
+        let Some(earlier) = earlier.find(|earlier| earlier.name == identity.name) else { continue };
+        return Err(Failure::usage(match earlier.title == identity.title {
+            true => format!(
+                "{} was given twice in {}; each contender takes part once",
+                told(identity),
                 cwd.display()
-            )));
-        }
+            ),
+            false => format!(
+                "{} and {} are both called `{}`; give one of them another name: in an experiment's file (`assay init`), by `name` \
+                 in its [[command]]",
+                told(earlier),
+                told(identity),
+                identity.name
+            ),
+        }));
     }
     Ok(())
 }
@@ -540,8 +555,8 @@ fn preload(
         let is_needed = experiment.networks().iter().flatten().any(|network| network.stack() == Stack::User);
         return if is_needed { embedded::preload_library(assay) } else { Ok(None) };
     };
-    let absolute = path.canonicalize();
-    absolute.map(Some).map_err(|e| Failure::usage(format_args!("--preload {}: {e}", path.display())))
+    let named = stack::named_library(path);
+    named.map(Some).map_err(|problem| Failure::usage(format_args!("--preload {}: {problem}", path.display())))
 }
 
 /// Those that the user names; else beside the servers that are `running` already, or half and half.
