@@ -137,7 +137,8 @@ impl Store {
         };
         if let Some(back) = back_from_last(wanted) {
             let found = ids.len().checked_sub(back.saturating_add(1)).and_then(|index| ids.get(index));
-            let found = found.ok_or_else(|| unknown(format!("it holds {} runs", ids.len())))?;
+            let runs = if ids.len() == 1 { "run" } else { "runs" };
+            let found = found.ok_or_else(|| unknown(format!("it holds {} {runs}", ids.len())))?;
             return Ok(self.root.join(found).join(RECORD_FILE));
         }
         let path = Path::new(wanted);

@@ -114,6 +114,6 @@ fn an_implementation_of_techempowers_needs_a_container_engine() {
     run.env("PATH", lab.path("nowhere"));
     run.assert()
         .code(0)
-        .stdout(contains("guest: needs a container engine").and(contains("apt install podman, or docker")));
-    assert_eq!(not_run(&lab.record(), "guest").remedy.as_deref(), Some("apt install podman, or docker"));
+        .stdout(contains("guest: needs a container engine").and(contains("apt install podman, or docker, and start its daemon")));
+    assert_eq!(not_run(&lab.record(), "guest").remedy.as_deref(), Some("apt install podman, or docker, and start its daemon"));
 }

@@ -131,7 +131,7 @@ fn json_is_all_of_standard_output() {
     assert_eq!(stdout(&shown), stdout(&assert));
     lab.assay(&["list", "runs"]).assert().code(0).stdout(contains(record.id.as_str()));
     lab.assay(&["show", &record.id[..10]]).assert().code(0).stdout(contains("Verdict"));
-    lab.assay(&["show", "last~1"]).assert().code(2).stderr(contains("it holds 1 runs"));
+    lab.assay(&["show", "last~1"]).assert().code(2).stderr(contains("it holds 1 run;"));
 }
 
 #[test]

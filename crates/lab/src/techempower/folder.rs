@@ -195,7 +195,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         what: "a container engine".to_owned(),
         probe: words(&[engine, "info"]),
         minimum: None,
-        install: "apt install podman, or docker".to_owned(),
+        install: "apt install podman, or docker, and start its daemon".to_owned(),
     };
     Process {
         folder: folder.to_owned(),
@@ -361,7 +361,7 @@ mod tests {
         assert!(first.build.as_ref().expect("build").command.contains(&"own.dockerfile".to_owned()));
         assert_eq!(
             (first.port, first.needs[0].install.as_str()),
-            (Some(9090), "apt install podman, or docker")
+            (Some(9090), "apt install podman, or docker, and start its daemon")
         );
     }
 
