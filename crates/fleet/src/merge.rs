@@ -163,6 +163,7 @@ fn counts(sum: WindowCounts, part: &WindowCounts) -> WindowCounts {
         ok: sum.ok + part.ok,
         errors: added(sum.errors, &part.errors),
         body_bytes: sum.body_bytes + part.body_bytes,
+        failed_later: part.failed_later.map(|later| later + sum.failed_later.unwrap_or_default()),
     }
 }
 

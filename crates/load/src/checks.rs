@@ -143,12 +143,14 @@ fn failures(evidence: &Evidence<'_>) -> Check {
     check(Rule::Failures, window.failed() > 0, CheckOutcome::Warn, seen)
 }
 
-/// Requests without an end have a latency that is only known to be long.
+/// Requests without an end have a latency that is only known to be long. What was due in the window and never sent is among the times,
+/// too, so these tell of how many percentiles are bounds.
 fn unfinished(evidence: &Evidence<'_>) -> Check {
-    let censored = evidence.recorder.censored;
-    let requests = censored + evidence.recorder.total.ok + evidence.recorder.total.failed();
-    let seen = Found::Unanswered { unanswered: censored, requests };
-    check(Rule::Unfinished, censored > 0, CheckOutcome::Warn, seen)
+    let Recorder { censored, times, total, .. } = evidence.recorder;
+    let unsent = total.errors().get(&ErrorClass::UnsentEnd).copied().unwrap_or_default();
+    let unanswered = (*censored).max(times.censored.count());
+    let seen = Found::Unanswered { unanswered, requests: unanswered + times.service.count() };
+    check(Rule::Unfinished, censored + unsent > 0, CheckOutcome::Warn, seen)
 }
 
 /// Requests that left late. Both ends of a response time are known then, from the moment it was due and from the one when it

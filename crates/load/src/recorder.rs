@@ -24,6 +24,8 @@ pub(crate) struct Recorder {
     pub(crate) total: OutcomeCounts,
     /// Outcomes inside the window.
     pub(crate) window: OutcomeCounts,
+    /// Requests that failed after it.
+    pub(crate) failed_later: u64,
     pub(crate) censored: u64,
     pub(crate) times: Times,
     /// Under an open model only.
@@ -78,6 +80,7 @@ impl Recorder {
         Self {
             total: OutcomeCounts::default(),
             window: OutcomeCounts::default(),
+            failed_later: 0,
             censored: 0,
             times: Times::default(),
             waits: is_open.then(Waits::default),
@@ -177,6 +180,8 @@ impl Recorder {
         }
         if self.flow.contains(now) {
             self.window.fail(class, n);
+        } else if !self.flow.is_before_end(now) {
+            self.failed_later += n;
         }
     }
 
@@ -207,6 +212,7 @@ impl Recorder {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.total.merge(&other.total);
         self.window.merge(&other.window);
+        self.failed_later += other.failed_later;
         self.censored += other.censored;
         self.times.service.merge(&other.times.service);
         self.times.ttfb.merge(&other.times.ttfb);
@@ -320,6 +326,17 @@ mod tests {
         [90, 199].iter().for_each(|&sent| recorder.censored(&flight(sent, sent, sent), Nanos(300)));
         assert_eq!((recorder.censored, recorder.times.censored.sum()), (2, 101), "sent in the window");
         assert_eq!(recorder.series, [1, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn failures_after_the_window_are_told_apart_from_those_before_it() {
+        let mut recorder = Recorder::new(false, Nanos(10));
+        recorder.begin(Nanos(100), Nanos(200), Nanos(100));
+        for (sent, end) in [(80, 99), (90, 150), (95, 250), (190, 300)] {
+            recorder.sent(Nanos(sent));
+            recorder.failed(&flight(sent, sent, sent), ErrorClass::HeadTimeout, Nanos(end));
+        }
+        assert_eq!((recorder.total.failed(), recorder.window.failed(), recorder.failed_later), (4, 1, 2));
     }
 
     #[test]

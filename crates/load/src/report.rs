@@ -88,11 +88,7 @@ pub(crate) fn assemble(
         warmup_ns: total(measured().map(|window| window.settle)),
         checks: checks::all(&evidence),
         books: books(&recorder, &outcomes, last),
-        window: WindowCounts {
-            ok: recorder.window.ok,
-            errors: recorder.window.errors(),
-            body_bytes: recorder.window.body_bytes,
-        },
+        window: window_counts(&recorder),
         latency: latency(&recorder)?,
         series: series(plan, windows),
         generator,
@@ -162,6 +158,15 @@ fn books(recorder: &Recorder, outcomes: &[&ThreadOutcome], last: &[ThreadOutcome
         received_bytes: of_engines(|statistics| statistics.received_bytes),
         connections_opened: of_engines(|statistics| statistics.connected),
         repeated: recorder.repeated,
+    }
+}
+
+fn window_counts(recorder: &Recorder) -> WindowCounts {
+    WindowCounts {
+        ok: recorder.window.ok,
+        errors: recorder.window.errors(),
+        body_bytes: recorder.window.body_bytes,
+        failed_later: Some(recorder.failed_later),
     }
 }
 

@@ -272,6 +272,9 @@ pub struct WindowCounts {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Bytes of right answers' bodies.
     pub body_bytes: u64,
+    /// Requests that failed after the window, whenever they were sent; absent in records of before they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_later: Option<u64>,
 }
 
 /// Histograms as base64 of the HdrHistogram V2 compressed format, in nanoseconds, two significant figures.

@@ -95,6 +95,14 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share of all, as a percentage: what is not all is never told as all: 0.9987 is `99.87 %`.
+pub fn percent_of_all(share: f64) -> String {
+    match percent(share) {
+        all if all == "100 %" && share < 1.0 => format!("{:.2} %", (share * 1e4).floor() / 1e2),
+        told => told,
+    }
+}
+
 /// A share behind "up to" or "at most", as a percentage: what is not nothing is `0.01 %` at least.
 pub fn percent_at_most(share: f64) -> String {
     percent(if share > 0.0 { share.max(LEAST_AT_MOST) } else { share })
@@ -459,6 +467,12 @@ mod tests {
     #[test]
     fn a_share_that_is_a_bound_is_rounded_up_from_nothing() {
         assert_eq!([0.0, 0.000_003, 0.02].map(percent_at_most), ["0 %", "0.01 %", "2.0 %"]);
+    }
+
+    #[test]
+    fn what_is_not_all_is_never_told_as_all() {
+        let told = [1.0, 0.99999, 0.9964, 0.8, 0.0].map(percent_of_all);
+        assert_eq!(told, ["100 %", "99.99 %", "99.64 %", "80 %", "0 %"]);
     }
 
     #[test]

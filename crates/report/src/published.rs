@@ -102,7 +102,7 @@ fn is_told_first(experiment: &Experiment, ms: f64) -> bool {
 
 /// The share answered within the time of this index.
 fn share(standing: &AnsweredStanding, index: usize) -> String {
-    standing.shares.get(index).map_or_else(|| DASH.to_owned(), |share| format::percent(share.estimate))
+    standing.shares.get(index).map_or_else(|| DASH.to_owned(), |share| format::percent_of_all(share.estimate))
 }
 
 /// The published figure of a contender in a cell, where one of the same kind as a window's exists: requests per second.

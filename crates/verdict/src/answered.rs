@@ -8,6 +8,7 @@
 use assay_model::check::Check;
 use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
+use assay_model::load::LoadReport;
 use assay_model::offered::Offered;
 use assay_model::record::Measurement;
 use assay_model::units::total;
@@ -97,9 +98,15 @@ fn requests(window: &Window<'_>) -> u64 {
     window.times.service.count().saturating_add(unanswered(window))
 }
 
-/// Those that failed at any time, and those that were still unanswered when nobody waited any more.
+/// Those that failed in the window or later, whenever they were sent, and those that were still unanswered when nobody waited any more.
+/// Without the former's number it is of all that failed, also before the window.
 fn unanswered(window: &Measurement) -> u64 {
-    window.load.books.failed().saturating_add(window.load.books.censored)
+    let LoadReport { books, window: inside, .. } = &window.load;
+    let failed = match inside.failed_later {
+        Some(later) => total(inside.errors.values().copied()).saturating_add(later),
+        None => books.failed(),
+    };
+    failed.saturating_add(books.censored)
 }
 
 #[cfg(test)]
@@ -154,6 +161,18 @@ mod tests {
             .collect();
         assert_eq!(told, [("a", vec![0.8, 1.0], 3000, 0), ("b", vec![0.45, 0.5], 6000, 3000)]);
         assert!((verdict.standings[0].slowest_ns.expect("slowest") / 5e8 - 1.0).abs() < 0.005);
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            let window = &mut run.cells[0].load.window;
+            window.failed_later = Some(150);
+            window.errors.insert(ErrorClass::HeadTimeout, 100);
+        }
+        let verdict = judged(&record).remove(0);
+        let b = verdict.standings.iter().find(|of| of.contender == "b").expect("b");
+        assert_eq!(
+            (b.requests, b.unanswered),
+            (4050, 1050),
+            "what failed before the window is not among them"
+        );
     }
 
     #[test]

@@ -112,8 +112,12 @@ fn an_implementation_of_techempowers_needs_a_container_engine() {
     lab.write("workloads/json.toml", json);
     let mut run = lab.run(&["nice", "./frameworks/Zig/guest", "-w", "hello,json"]);
     run.env("PATH", lab.path("nowhere"));
-    run.assert()
-        .code(0)
-        .stdout(contains("guest: needs a container engine").and(contains("apt install podman, or docker, and start its daemon")));
-    assert_eq!(not_run(&lab.record(), "guest").remedy.as_deref(), Some("apt install podman, or docker, and start its daemon"));
+    run.assert().code(0).stdout(
+        contains("guest: needs a container engine")
+            .and(contains("apt install podman, or docker, and start its daemon")),
+    );
+    assert_eq!(
+        not_run(&lab.record(), "guest").remedy.as_deref(),
+        Some("apt install podman, or docker, and start its daemon")
+    );
 }

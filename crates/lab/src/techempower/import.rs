@@ -348,7 +348,7 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         pipeline: table.cell.pipeline,
         window_ns: Nanos::from_secs_f64(duration_s),
         books: Books { issued: ok.saturating_add(failed), ok, errors: errors.clone(), ..Books::default() },
-        window: WindowCounts { ok, errors, body_bytes: 0 },
+        window: WindowCounts { ok, errors, ..WindowCounts::default() },
         ..LoadReport::default()
     };
     Measurement {

@@ -8,6 +8,7 @@ use crate::support::{Act, Server, answer, get, hello, measure, plan};
 use assay_engine::{Config, EngineKind, Uring};
 use assay_load::{LoadPlan, News, Reuse, Span, run};
 use assay_model::check::CheckOutcome;
+use assay_model::evidence::Evidence;
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -245,4 +246,7 @@ fn what_is_unanswered_at_the_end_is_censored() {
     let report = measure(&LoadPlan { arrival, ..plan });
     assert_eq!((report.books.issued, report.books.censored), (300, 3));
     assert_eq!(report.books.errors[&ErrorClass::UnsentEnd], 297);
+    let unfinished = report.checks.iter().find(|check| check.rule == Rule::Unfinished).expect("checked");
+    let all = Evidence::Unanswered { unanswered: 300, requests: 300 };
+    assert_eq!(unfinished.evidence, all, "what was due and never sent makes bounds of percentiles, too");
 }

@@ -113,7 +113,7 @@ fn answered(record: &Record, cell: &AnsweredVerdict, strict: bool) -> TestSuite 
     suite.add_test_cases(cell.standings.iter().map(|standing| {
         let within = cell.within_ms.iter().zip(&standing.shares);
         let shares: String = within
-            .map(|(ms, share)| format!("{} within {ms} ms\n", format::percent(share.estimate)))
+            .map(|(ms, share)| format!("{} within {ms} ms\n", format::percent_of_all(share.estimate)))
             .collect();
         let AnsweredStanding { contender, checks, withheld, .. } = standing;
         let status = record.entry_of(contender).map_or_else(

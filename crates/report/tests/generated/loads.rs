@@ -90,7 +90,7 @@ impl Kind {
                 connections_opened: if is_reopened { ok + wrong } else { self.connections.into() },
                 ..Books::default()
             },
-            window: WindowCounts { ok, errors, body_bytes: ok * 5 },
+            window: WindowCounts { ok, errors, body_bytes: ok * 5, failed_later: None },
             latency: self.latency(),
             generator: used(self.cpu[0]),
             thread_busy_shares: vec![busy, busy / 2.0],

@@ -323,7 +323,7 @@ fn load_report(maker: &Maker, cell: &Cell, ok: u64, failed: u64) -> LoadReport {
             connections_opened: u64::from(cell.connections),
             ..Books::default()
         },
-        window: WindowCounts { ok, errors, body_bytes: ok * 5 },
+        window: WindowCounts { ok, errors, body_bytes: ok * 5, failed_later: None },
         latency: Latency { service_hdr: service_hdr(cell.connections, ok), ..Latency::default() },
         series: Series { interval_ns: Nanos(100_000_000), ok: vec![ok / 10; 10] },
         generator: usage(0.61, 6_000_000),
