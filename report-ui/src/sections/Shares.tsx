@@ -33,7 +33,7 @@ export function SharesSection({ report, cell }: { report: Report; cell: Cell }):
         />
       )}
       {cell.answered.filter(({ offered }) => (offered ?? CAPACITY) === loadOf(report, cell)).map((judged) => (
-        <Table key={judged.offered} caption={`Shares answered in time, ${cell.where}`} columns={answeredColumns(report, judged)} rows={judged.standings} across={(row) => (row.withheld ? <em>withheld: {row.withheld}</em> : null)} />
+        <Table key={judged.offered} caption={`${judged.within_ms.length > 0 ? "Shares answered in time" : "Slowest answers"}, ${cell.where}`} columns={answeredColumns(report, judged)} rows={judged.standings} across={(row) => (row.withheld ? <em>withheld: {row.withheld}</em> : null)} />
       ))}
     </Section>
   );
