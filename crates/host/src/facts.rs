@@ -1,7 +1,7 @@
 //! Facts about this machine that decide whether two results can be compared. Each is absent where it cannot
 //! be read; nothing here fails.
 
-use assay_model::host::HostFacts;
+use assay_model::host::{HostFacts, UNNAMED_HYPERVISOR};
 
 use crate::accounting::interrupts_are_apart_in;
 use crate::arm;
@@ -73,7 +73,7 @@ fn turbo(tree: &Tree) -> Option<bool> {
     forbidden.or_else(|| tree.parse::<u8>("sys/devices/system/cpu/cpufreq/boost").map(|boost| boost == 1))
 }
 
-/// The hypervisor by what the machine calls itself; "unnamed" when only the CPU's flag tells that there is
+/// The hypervisor by what the machine calls itself; [`UNNAMED_HYPERVISOR`] when only the CPU's flag tells that there is
 /// one.
 fn hypervisor(tree: &Tree, cpuinfo: &str) -> Option<String> {
     let flagged =
@@ -85,7 +85,7 @@ fn hypervisor(tree: &Tree, cpuinfo: &str) -> Option<String> {
     if !is_told && !arm::is_guest(cpuinfo, &names) {
         return None;
     }
-    Some(if names.is_empty() { "unnamed".into() } else { names.join(" ") })
+    Some(if names.is_empty() { UNNAMED_HYPERVISOR.into() } else { names.join(" ") })
 }
 
 /// The container engine, by the marks that engines leave: Podman, Docker, and those that follow systemd's

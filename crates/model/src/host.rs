@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
 
+/// The hypervisor of a machine that is virtual and does not tell its name.
+pub const UNNAMED_HYPERVISOR: &str = "unnamed";
+
 /// Facts that decide whether two results can be compared. What could not be read is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFacts {

@@ -2,7 +2,7 @@
 
 use assay_model::evidence::HostMeasure;
 use assay_model::fleet::ClockOffset;
-use assay_model::host::HostFacts;
+use assay_model::host::{HostFacts, UNNAMED_HYPERVISOR};
 use assay_model::host_link::HostLink;
 use assay_model::hosts::{BesideHosts, HostStanding};
 use assay_model::lab::{HostRole, PlacedHost};
@@ -108,7 +108,7 @@ pub(crate) fn machine_in_words(machine: &HostFacts) -> String {
         machine.memory_bytes.map(format::bytes),
         machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
         machine.hypervisor.as_deref().map(|hypervisor| match hypervisor {
-            "unnamed" => "a virtual machine".to_owned(),
+            UNNAMED_HYPERVISOR => "a virtual machine".to_owned(),
             name => format!("under {name}"),
         }),
     ];

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::doctor::{Area::Cpu, Finding};
+use assay_model::host::UNNAMED_HYPERVISOR;
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE};
 
 use super::facts::Facts;
@@ -43,7 +44,7 @@ pub(super) fn machine(facts: &Facts) -> Option<Finding> {
         return good("machine", Cpu, "no hypervisor").done();
     };
     let state = match hypervisor.as_str() {
-        "unnamed" => "virtual machine".to_owned(),
+        UNNAMED_HYPERVISOR => "virtual machine".to_owned(),
         name => format!("virtual machine ({name})"),
     };
     caution("machine", Cpu, state, "measure on metal, or on a dedicated instance, for results that others can repeat")

@@ -8,7 +8,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use assay_model::comparison::{Comparison, RunCheck};
+use assay_model::comparison::{Comparison, Objection, RunCheck};
 
 use crate::notes::Doubt;
 use crate::words::in_words;
@@ -38,12 +38,12 @@ fn judged(comparison: &Comparison) -> usize {
 
 /// What speaks against the figures that are compared, one entry per rule and run.
 fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
-    let whole = comparison.trust.iter().map(|RunCheck { run, check }| (run, check, None));
-    let placed = comparison.objections.iter();
-    let placed = placed.map(|objection| {
-        let place = (&objection.contender, &objection.cell);
-        (&objection.run, &objection.check, Some(place))
+    let whole = comparison.trust.iter();
+    let whole = whole.map(|RunCheck { run, check }| Doubt { run: run.as_deref(), check, place: None });
+    let placed = comparison.objections.iter().map(|Objection { run, contender, cell, check }| Doubt {
+        run: run.as_deref(),
+        check,
+        place: Some((contender, cell)),
     });
-    let doubts = whole.chain(placed);
-    notes::broken_of(doubts.map(|(run, check, place)| Doubt { run: run.as_deref(), check, place }))
+    notes::broken_of(whole.chain(placed))
 }
