@@ -22,5 +22,5 @@ pub fn thread_cpu() -> Nanos {
 
 fn read(clock: ClockId) -> Nanos {
     let t = clock_gettime(clock);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    Nanos::from_reading(t.tv_sec, t.tv_nsec)
 }

@@ -20,6 +20,7 @@ pub mod wheel;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 
+use assay_model::load::StackCounts;
 use assay_model::tls::{KeyKind, TlsFault};
 use assay_model::units::Nanos;
 
@@ -384,6 +385,29 @@ pub struct StackStatistics {
     pub memory_shortages: u64,
     /// Connections that were reset because all held too much and they held most.
     pub memory_resets: u64,
+}
+
+/// What was counted, for whoever knows nothing of engines; without the wire's name, which several stacks may share.
+impl From<&StackStatistics> for StackCounts {
+    fn from(stack: &StackStatistics) -> Self {
+        Self {
+            wire: String::new(),
+            lossless: stack.lossless,
+            received_frames: stack.received_frames,
+            sent_frames: stack.sent_frames,
+            retransmitted_segments: stack.retransmitted_segments,
+            retransmission_timeouts: stack.retransmission_timeouts,
+            tail_loss_probes: stack.tail_loss_probes,
+            loss_recoveries: stack.loss_recoveries,
+            wire_full: stack.wire_full,
+            dropped_frames: stack.dropped_frames,
+            system_calls: stack.system_calls,
+            dropped_requests: stack.dropped_requests,
+            forgotten_handshakes: stack.forgotten_handshakes,
+            memory_shortages: stack.memory_shortages,
+            memory_resets: stack.memory_resets,
+        }
+    }
 }
 
 impl Statistics {

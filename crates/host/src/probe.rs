@@ -132,7 +132,7 @@ fn timed(
 /// CPU time of the calling thread.
 pub(crate) fn cpu_time() -> Nanos {
     let now = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+    Nanos::from_reading(now.tv_sec, now.tv_nsec)
 }
 
 /// Sends messages through a local socket and takes them out again; returns how many came whole. Nothing of it leaves the thread, so no

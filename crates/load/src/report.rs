@@ -1,6 +1,6 @@
 //! What the threads saw, put together.
 
-use assay_engine::{StackStatistics, Statistics, TlsStatistics};
+use assay_engine::{Statistics, TlsStatistics};
 use assay_host::cpuset::CpuSet;
 use assay_model::load::{
     BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, StackCounts,
@@ -255,29 +255,9 @@ fn system_calls(outcomes: &[&ThreadOutcome]) -> SystemCalls {
 fn stack(plan: &LoadPlan, outcomes: &[ThreadOutcome]) -> Option<StackCounts> {
     let Stack::User(link) = &plan.stack else { return None };
     let nothing = StackCounts { wire: link.wire.to_string(), lossless: true, ..StackCounts::default() };
-    let threads = outcomes.iter().filter_map(|outcome| outcome.statistics.stack.as_ref()).map(stack_of_one);
+    let threads =
+        outcomes.iter().filter_map(|outcome| outcome.statistics.stack.as_ref()).map(StackCounts::from);
     Some(threads.fold(nothing, |all, one| all.plus(&one)))
-}
-
-/// What the stack of one thread did; the wire is told of all together.
-fn stack_of_one(thread: &StackStatistics) -> StackCounts {
-    StackCounts {
-        wire: String::new(),
-        lossless: thread.lossless,
-        received_frames: thread.received_frames,
-        sent_frames: thread.sent_frames,
-        retransmitted_segments: thread.retransmitted_segments,
-        retransmission_timeouts: thread.retransmission_timeouts,
-        tail_loss_probes: thread.tail_loss_probes,
-        loss_recoveries: thread.loss_recoveries,
-        dropped_requests: thread.dropped_requests,
-        forgotten_handshakes: thread.forgotten_handshakes,
-        memory_shortages: thread.memory_shortages,
-        memory_resets: thread.memory_resets,
-        wire_full: thread.wire_full,
-        dropped_frames: thread.dropped_frames,
-        system_calls: thread.system_calls,
-    }
 }
 
 /// How the connections were secured.

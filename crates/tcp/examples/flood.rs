@@ -83,7 +83,7 @@ fn measure(rate: u64) -> Result<f64, Box<dyn Error>> {
 /// CPU time of this thread: on a machine that others use too, a forger by the clock on the wall would work while we do not.
 fn used() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    Nanos::from_reading(time.tv_sec, time.tv_nsec)
 }
 
 fn quartiles(values: &mut [f64]) -> [f64; 3] {

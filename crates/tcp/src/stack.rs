@@ -346,7 +346,7 @@ impl<W: Wire> UserStack<W> {
         self.statistics.waits = wire.system_calls;
         self.statistics.stack = Some(self.stack);
         if let Some(stats_page) = &self.stats_page {
-            stats_page.write(&counts(&self.stack));
+            stats_page.write(&StackCounts::from(&self.stack));
         }
     }
 
@@ -472,27 +472,6 @@ impl<W: Wire> Drop for UserStack<W> {
             }
         }
         self.depart(self.now(), &mut events);
-    }
-}
-
-/// What was counted, for whoever knows nothing of engines.
-fn counts(stack: &StackStatistics) -> StackCounts {
-    StackCounts {
-        wire: String::new(),
-        lossless: stack.lossless,
-        received_frames: stack.received_frames,
-        sent_frames: stack.sent_frames,
-        retransmitted_segments: stack.retransmitted_segments,
-        retransmission_timeouts: stack.retransmission_timeouts,
-        tail_loss_probes: stack.tail_loss_probes,
-        loss_recoveries: stack.loss_recoveries,
-        wire_full: stack.wire_full,
-        dropped_frames: stack.dropped_frames,
-        system_calls: stack.system_calls,
-        dropped_requests: stack.dropped_requests,
-        forgotten_handshakes: stack.forgotten_handshakes,
-        memory_shortages: stack.memory_shortages,
-        memory_resets: stack.memory_resets,
     }
 }
 

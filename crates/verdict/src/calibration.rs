@@ -3,10 +3,10 @@
 use assay_model::record::Record;
 use assay_stats::gauge::{Follower, Left};
 
-use super::latency;
-pub use super::measured::Measured;
-use super::tables::Tables;
-use super::window::{Evidence, Unreadable};
+use crate::capacity::tables::Tables;
+pub use crate::evidence::measured::Measured;
+use crate::evidence::window::{Evidence, Unreadable};
+use crate::response::latency;
 
 /// All tables of a record: those of rates first.
 ///

@@ -15,7 +15,7 @@ use assay_stats::interval::geometric_mean_interval;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::tiers::{Call, call};
 
-use super::{CONFIDENCE, GENERATOR_SATURATED, interval, median, point};
+use crate::{CONFIDENCE, GENERATOR_SATURATED, interval, median, point};
 
 /// Judges every cell that other generators loaded, in the experiment's order; `margin` is the smallest difference that is called
 /// one.

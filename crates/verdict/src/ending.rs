@@ -8,7 +8,7 @@ use assay_model::rule::Rule;
 use assay_model::units::total;
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict, Verdict};
 
-use super::MAX_ERROR_SHARE;
+use crate::MAX_ERROR_SHARE;
 
 /// How a run or a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

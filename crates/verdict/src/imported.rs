@@ -10,10 +10,10 @@ use assay_model::rule::Rule;
 use assay_model::units::total;
 use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
-use super::cell::fastest_first;
-use super::sample::{Sample, samples};
-use super::window::Evidence;
-use super::{closed, point};
+use crate::capacity::cell::fastest_first;
+use crate::evidence::sample::{Sample, samples};
+use crate::evidence::window::Evidence;
+use crate::{closed, point};
 
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
 pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {

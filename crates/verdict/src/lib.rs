@@ -10,58 +10,25 @@
 #![forbid(unsafe_code)]
 
 mod ageing;
-mod ages;
-pub mod allocation;
-mod answered;
-mod answers;
 pub mod budget;
 pub mod calibration;
-mod cell;
+mod capacity;
 pub mod compare;
-pub mod course;
+mod costs;
 mod cross_check;
-mod disturbed;
-mod duet;
+mod doubts;
+mod during;
 mod ending;
-mod energy;
-mod floor;
-mod headroom;
+mod evidence;
 mod hosts;
 mod imported;
-mod lag;
-mod latency;
-mod limit;
-mod looks;
-mod losses;
-mod measured;
-mod objections;
-mod order;
-pub mod outlook;
-mod pauses;
-mod percentiles;
-mod price;
-mod protocol;
-mod proxy;
 mod published;
-mod ranking;
-pub mod rates;
-mod redline;
-mod running;
-mod sample;
-mod self_ratio;
-mod settling;
-pub mod speed;
-mod stack;
-mod standing;
-mod tables;
+mod response;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod throttled;
 mod timing;
 mod trust;
-pub mod turns;
 mod why;
-mod window;
 
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
@@ -69,13 +36,20 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
 use ageing::Slow;
 pub use ageing::needs_long_look;
+use capacity::tables::Tables;
+use capacity::{cell, floor};
+use costs::{protocol, proxy, stack};
+use doubts::pauses;
+pub use during::settling::{Settling, settling};
+pub use during::{allocation, course, outlook, rates};
 pub use ending::{Ending, ending, ending_of_load};
-pub use sample::offered_rate;
-pub use settling::{Settling, settling};
-use tables::Tables;
+use evidence::sample;
+pub use evidence::sample::offered_rate;
+pub use evidence::turns::throughput;
+pub use evidence::window::{Evidence, ServerRun, Times, Unreadable, Window};
+pub use evidence::{speed, turns};
+use response::{answered, latency, redline};
 pub use trust::built;
-pub use turns::throughput;
-pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
 pub const MIN_ROUNDS: u32 = 2;
@@ -201,12 +175,4 @@ fn median(values: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod limit_tests;
-#[cfg(test)]
-mod rate_tests;
-#[cfg(test)]
-mod rounds_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod trust_tests;

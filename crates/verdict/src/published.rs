@@ -9,9 +9,10 @@ use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Beside, BesideRow, CellVerdict, Interval, Standing};
 use assay_stats::ratio::paired_log_ratio;
 
-use super::sample::sample_of;
-use super::window::Evidence;
-use super::{CONFIDENCE, answered, interval, point};
+use crate::evidence::sample::sample_of;
+use crate::evidence::window::Evidence;
+use crate::response::answered;
+use crate::{CONFIDENCE, interval, point};
 
 /// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
 pub(crate) fn judge(evidence: &Evidence<'_>, judged: &[CellVerdict]) -> Option<Beside> {

@@ -3,9 +3,9 @@
 use assay_model::units::Nanos;
 use assay_model::verdict::Timing;
 
-use super::duet;
-use super::turns::counting_length;
-use super::window::{Evidence, Window};
+use crate::capacity::duet;
+use crate::evidence::turns::counting_length;
+use crate::evidence::window::{Evidence, Window};
 
 /// `None` where nobody took turns.
 pub(crate) fn timing(evidence: &Evidence<'_>) -> Option<Timing> {

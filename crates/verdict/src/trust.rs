@@ -12,12 +12,11 @@ use assay_model::units::{Nanos, total};
 use assay_model::upstream::Upstream;
 use assay_model::verdict::{CellVerdict, Standing};
 
-use super::MIN_ROUNDS;
-use super::NOTICEABLE_SHARE;
-use super::sample::{complete_rounds, counted_rounds};
-use super::standing::tcp_check;
-use super::window::Evidence;
-use super::{LEAST_HEADROOM, answers, disturbed, median, order};
+use crate::capacity::standing::tcp_check;
+use crate::doubts::{answers, disturbed, losses, order, running, throttled};
+use crate::evidence::sample::{complete_rounds, counted_rounds};
+use crate::evidence::window::Evidence;
+use crate::{LEAST_HEADROOM, MIN_ROUNDS, NOTICEABLE_SHARE, median};
 
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
 /// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
@@ -42,7 +41,7 @@ pub(crate) fn checks(
     checks.extend(Some(rounds(record)).filter(is_measured));
     checks.push(isolation(record));
     checks.extend(control.filter(is_measured));
-    checks.extend(super::running::checks(record));
+    checks.extend(running::checks(record));
     if !windows.is_empty() {
         checks.extend(generator(record, cells));
         checks.extend(headroom(record, cells));
@@ -56,12 +55,12 @@ pub(crate) fn checks(
         ]);
         checks.extend(answers::like_answers(record));
         checks.extend(tcp_check(windows.iter().copied()));
-        checks.extend(super::throttled::check(&windows));
+        checks.extend(throttled::check(&windows));
         checks.extend(database(record));
         checks.extend(upstream(record));
         checks.extend(pressure(&windows));
         checks.extend(super::speed::check(record, explained));
-        checks.extend(super::losses::check(record, &windows));
+        checks.extend(losses::check(record, &windows));
         checks.extend(order::checks(evidence));
     }
     checks
@@ -188,7 +187,7 @@ fn other_programs(windows: &[&Measurement]) -> Check {
 /// The worst window speaks. When all are void, so is the run.
 fn generator_disturbed(record: &Record, windows: &[&Measurement]) -> Check {
     let all_void = are_all_void(windows, Rule::GeneratorDisturbed);
-    let check = disturbed::check(windows, super::running::neighbour(record, &record.contenders));
+    let check = disturbed::check(windows, running::neighbour(record, &record.contenders));
     let outcome = if all_void { CheckOutcome::Void } else { check.outcome };
     Check { outcome, ..check }
 }

@@ -72,7 +72,7 @@ pub fn around<B, R, S>(wire: Assembled<B, R, S>, faults: Faults, stream: u64) ->
 
 fn monotonic() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    Nanos::from_reading(time.tv_sec, time.tv_nsec)
 }
 
 /// A frame that arrives later than it came.

@@ -83,7 +83,7 @@ impl Pen {
 
 fn since_1970() -> Nanos {
     let time = clock_gettime(ClockId::Realtime);
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    Nanos::from_reading(time.tv_sec, time.tv_nsec)
 }
 
 fn write(trace: &Trace, frame: &[u8]) {

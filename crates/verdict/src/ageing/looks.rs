@@ -9,9 +9,9 @@ use assay_model::units::{Nanos, total};
 use assay_stats::ageing::Look;
 
 use crate::closed;
-use crate::sample::mean_response_s;
-use crate::turns::log_rates;
-use crate::window::{Evidence, ServerRun, Window};
+use crate::evidence::sample::mean_response_s;
+use crate::evidence::turns::log_rates;
+use crate::evidence::window::{Evidence, ServerRun, Window};
 
 /// A window in one piece is looked at in parts of this length at least.
 const PART: Nanos = Nanos::from_millis(500);

@@ -12,8 +12,9 @@ use assay_model::verdict::{Ages, CellVerdict};
 use assay_stats::ageing::{Ageing, Later, ageing, beside_others, later};
 use assay_stats::tiers::LEAST_MARGIN;
 
-use super::window::{Evidence, Unreadable};
-use super::{CONFIDENCE, ages};
+use crate::CONFIDENCE;
+use crate::evidence::ages;
+use crate::evidence::window::{Evidence, Unreadable};
 
 /// A change that is smaller than this is not told, however sure it is: what warm-up lets pass, too.
 const WORTH_TELLING: f64 = 0.03;

@@ -10,7 +10,7 @@ use assay_model::rule::Rule;
 use assay_model::verdict::Interval;
 
 use super::{Planned, Side, is_of_turns};
-use crate::sample::server_cpus;
+use crate::evidence::sample::server_cpus;
 
 /// All caveats, how the sides' answers differ first; of one run there are no others.
 pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = Check>) -> Vec<Check> {

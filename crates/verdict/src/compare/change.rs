@@ -15,7 +15,7 @@ use assay_stats::{Interval, tiers};
 use super::series::{pair, series};
 use super::{Margins, Party, Planned};
 use crate::CONFIDENCE;
-use crate::looks::looks;
+use crate::doubts::looks::looks;
 
 /// The change of every metric that both sides have.
 pub(super) fn changes(row: &Planned<'_>, rows: usize, margins: &Margins) -> Vec<Change> {

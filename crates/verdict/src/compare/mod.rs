@@ -22,10 +22,11 @@ use assay_model::verdict::{SelfRatio, Verdict};
 use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use crate::duet::{self, Played};
-use crate::looks::looks;
-use crate::tables::Tables;
-use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, judge_evidence};
+use crate::capacity::duet::{self, Played};
+use crate::capacity::tables::Tables;
+use crate::doubts::answers;
+use crate::doubts::looks::looks;
+use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 

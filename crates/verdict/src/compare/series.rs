@@ -7,7 +7,7 @@ use assay_model::experiment::Cell;
 use assay_stats::lag::Bounds;
 use assay_stats::robust::geometric_mean;
 
-use crate::window::{Evidence, Times, Window};
+use crate::evidence::window::{Evidence, Times, Window};
 
 /// The metric of two contenders in each round of the record, as [`series`] tells it. Where the two lived in different groups of
 /// a round, throughput of the second is told as it would have been in the first one's group, by a third that lived in both; what

@@ -14,7 +14,7 @@ use assay_stats::beside::Beside;
 use assay_stats::tiers::{Call, call};
 
 use super::{alike, count, counts};
-use crate::window::Times;
+use crate::evidence::window::Times;
 use crate::{CONFIDENCE, interval};
 
 const MEASURES: [HostMeasure; 3] = [HostMeasure::Throughput, HostMeasure::Median, HostMeasure::P99];

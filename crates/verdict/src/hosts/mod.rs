@@ -22,7 +22,7 @@ pub(crate) use beside::check;
 pub(crate) use link::full_network;
 
 use super::median;
-use super::window::Evidence;
+use crate::evidence::window::Evidence;
 
 /// The hosts in the order of the record: the servers', the database's, those from which load came.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<HostStanding> {

@@ -11,7 +11,7 @@ use assay_stats::robust::geometric_mean;
 use assay_stats::unpaired::welch_log_ratio;
 
 use super::beside::{apart, shared};
-use crate::window::{Evidence, ServerRun};
+use crate::evidence::window::{Evidence, ServerRun};
 
 /// The windows in which servers were on a host: all, where it is the only one.
 pub(super) fn windows_on(evidence: &Evidence<'_>, host: &PlacedHost) -> usize {
@@ -59,7 +59,7 @@ fn rates<'e>(evidence: &'e Evidence<'_>, server_runs: &'e [ServerRun<'_>]) -> BT
     let windows = first.flat_map(|of| of.windows.iter().map(|window| (of.run.contender.as_str(), window)));
     let counting =
         windows.filter(|(_, window)| window.rate_counts() && window.load.arrival == Arrival::Closed);
-    let of = |(name, window): (&'e str, &crate::window::Window<'_>)| {
+    let of = |(name, window): (&'e str, &crate::evidence::window::Window<'_>)| {
         let cell = cells.iter().position(|cell| *cell == window.cell)?;
         Some(((name, cell), window.rate()?))
     };

@@ -15,7 +15,7 @@ use super::counted;
 use super::events::{RECEIVING, SENDING};
 use crate::SERVER_SATURATED;
 use crate::budget::{function_that_locks, has_no_work, is_lock, own_function, samples_by_part};
-use crate::limit::THREAD_SATURATED;
+use crate::capacity::limit::THREAD_SATURATED;
 
 /// How long Linux delays an acknowledgement at least, in nanoseconds: `TCP_DELACK_MIN`, HZ / 25.
 const DELAYED_NS: f64 = 40e6;

@@ -24,11 +24,11 @@ use assay_model::usage::Usage;
 use assay_model::why::{Difference, Event, Spending, Why};
 
 use crate::budget::{rules_version, samples_by_part};
-use crate::energy::energy_per_answer;
-use crate::limit::full_link;
-use crate::price::price_of_a_million;
-use crate::sample::{Sample, samples};
-use crate::window::Evidence;
+use crate::capacity::limit::full_link;
+use crate::costs::energy::energy_per_answer;
+use crate::costs::price::price_of_a_million;
+use crate::evidence::sample::{Sample, samples};
+use crate::evidence::window::Evidence;
 use crate::{SERVER_SATURATED, median};
 use difference::{Side, difference};
 use held_up::{busy_share, causes, in_order};

@@ -1,0 +1,9 @@
+//! What a record holds, decoded once, and the plain facts about it that every question starts from.
+
+pub(crate) mod ages;
+pub(crate) mod measured;
+pub(crate) mod percentiles;
+pub(crate) mod sample;
+pub mod speed;
+pub mod turns;
+pub(crate) mod window;

@@ -1,0 +1,320 @@
+//! Response times at a given rate: percentiles over restarts, and whose tail is longer where all got the same load.
+//!
+//! A percentile is taken from each window's own histogram and the median over the rounds is told with its order-statistic
+//! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
+
+use assay_model::check::CheckOutcome;
+use assay_model::evidence::{Part, Withheld};
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::offered::Offered;
+use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
+use assay_stats::censored::Quantile;
+use assay_stats::lag::Bounds;
+use assay_stats::moderation::Prior;
+use assay_stats::order::median_interval;
+use assay_stats::robust::geometric_mean;
+use assay_stats::sequential::Settled;
+use assay_stats::simultaneous::{Looks, each_of};
+use assay_stats::table::{Pair, Table, Windows};
+
+use crate::costs::energy::energy_per_answer;
+use crate::doubts::objections::{answered_by_itself, broken_rules, errors, generator_objections};
+use crate::evidence::measured::Measured;
+use crate::evidence::percentiles;
+use crate::evidence::sample::{Sample, sample_of, samples};
+use crate::evidence::window::{Evidence, Window};
+use crate::response::lag::{self, is_known};
+use crate::{CONFIDENCE, closed, interval, offered_rate, point};
+
+/// The percentiles that are told.
+pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// The one by which tails are compared.
+const TAIL: f64 = 0.99;
+
+/// Judges every cell in which a rate was offered to somebody.
+pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict> {
+    let record = evidence.record;
+    let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
+    let judged = cells.map(|cell| judge_cell(evidence, cell));
+    let mut judged: Vec<_> = judged.filter(|(verdict, _)| !verdict.standings.is_empty()).collect();
+    let tables = closed(record).len() + compared_cells(&record.experiment).len();
+    compare(&mut judged, tables.max(1), margin);
+    judged.into_iter().map(|(verdict, _)| verdict).collect()
+}
+
+fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Tails<'r>) {
+    let samples = samples(evidence, &cell);
+    let mut standings: Vec<LatencyStanding> =
+        samples.iter().filter_map(|sample| standing(evidence, sample, &cell)).collect();
+    let tail = |standing: &LatencyStanding| {
+        let tail = standing.quantiles.iter().find(|of| of.quantile == TAIL);
+        tail.map_or(f64::INFINITY, |tail| tail.response_ns.estimate)
+    };
+    standings.sort_by(|a, b| tail(a).total_cmp(&tail(b)).then_with(|| a.contender.cmp(&b.contender)));
+    let tails = match cell.offered {
+        Offered::Share(_) => Tails(Vec::new()),
+        _ => Tails::of(&samples, &standings),
+    };
+    (LatencyVerdict { cell, standings, pairs: Vec::new() }, tails)
+}
+
+fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
+    let offered_per_second = sample.measured().find_map(offered_rate)?;
+    let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
+    let short = percentiles::check(sample, &QUANTILES, |times, q, rounds| {
+        times.response_bounds_among(q, rounds).is_some()
+    });
+    let by_itself = answered_by_itself(sample);
+    let own = errors(sample).into_iter().chain(by_itself).chain(late).chain(short);
+    let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
+    let (counting, measured) = (sample.counting().count(), sample.measured().count());
+    let void = checks.iter().find(|check| check.is_void()).map(Withheld::void);
+    let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
+    let rates: Vec<f64> =
+        sample_of(evidence, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
+    let quantiles = QUANTILES.iter().filter(|_| withheld.is_none()).filter_map(|&q| quantile(sample, q));
+    Some(LatencyStanding {
+        contender: sample.entry.identity.name.clone(),
+        offered_per_second,
+        share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered_per_second / capacity),
+        rounds: u32::try_from(counting).unwrap_or(u32::MAX),
+        quantiles: quantiles.collect(),
+        energy: energy_per_answer(evidence.record, sample),
+        failed: sample.failed_of().0,
+        checks,
+        withheld,
+    })
+}
+
+/// Why nothing is told of windows of which so few count.
+pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> Withheld {
+    Withheld::FewWindows { windows: Part::new(counting, measured), rules: broken_rules(sample) }
+}
+
+fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
+    let all = sample.response_bounds(q);
+    let known = all.iter().filter(|bounds| bounds.are_close() && is_known(&all));
+    let values: Vec<Quantile> = known.map(|bounds| bounds.from_due).collect();
+    let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();
+    let response_ns = match numbers.as_slice() {
+        [] => return None,
+        [only] => point(*only),
+        _ => interval(median_interval(&numbers, CONFIDENCE).ok()?),
+    };
+    let is_lower_bound = values.iter().any(|value| value.is_lower_bound);
+    Some(ResponseQuantile { quantile: q, response_ns, is_lower_bound })
+}
+
+/// Compares the tails of everybody who is told of, the limit aside; simultaneous over all pairs of all cells of the run.
+fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], tables: usize, margin: f64) {
+    let fitted: Vec<Option<Table>> =
+        cells.iter().map(|(_, tails)| Table::fit(&tails.windows()).ok()).collect();
+    let spreads: Vec<_> = fitted.iter().flatten().map(Table::spreads).collect();
+    let prior = Prior::fit(&spreads).unwrap_or(Prior::none());
+    for ((verdict, tails), table) in cells.iter_mut().zip(fitted) {
+        let Some(table) = table else { continue };
+        let everybody: Vec<usize> = (0..tails.0.len()).collect();
+        let confidence = each_of(tables, CONFIDENCE);
+        let compared = table.compare(&everybody, &prior, Looks::Once, confidence, margin);
+        let pairs = compared.into_iter().flat_map(|compared| compared.pairs);
+        verdict.pairs = pairs.filter_map(|pair| pair_of(&pair, tails)).collect();
+    }
+}
+
+/// The cells in which tails are compared: at shares of their own capacities the rates differ, so that a longer one is no
+/// verdict on anybody.
+pub(crate) fn compared_cells(experiment: &Experiment) -> Vec<Cell> {
+    let cells = experiment.cells().into_iter();
+    cells.filter(|cell| cell.offered.is_rate() && !matches!(cell.offered, Offered::Share(_))).collect()
+}
+
+/// What is compared: the tails of everybody in each cell.
+pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
+    let of = |cell: Cell| {
+        let (_, tails) = judge_cell(evidence, cell.clone());
+        let names = tails.0.iter().map(|(name, _)| (*name).to_owned());
+        Measured { contenders: names.zip(tails.windows()).collect(), is_tail: true, cell }
+    };
+    let all = compared_cells(&evidence.record.experiment).into_iter().map(of);
+    all.filter(|table| !table.contenders.is_empty()).collect()
+}
+
+/// By contender, the logarithm of the tail in each round.
+struct Tails<'r>(Vec<(&'r str, Vec<Option<f64>>)>);
+
+impl<'r> Tails<'r> {
+    /// Of those whose tail is told, the limit aside.
+    fn of(samples: &[Sample<'r>], standings: &[LatencyStanding]) -> Self {
+        let told = |sample: &&Sample<'_>| {
+            let of = |standing: &LatencyStanding| standing.contender == sample.entry.identity.name;
+            // A tail that is told of all rounds or of none is compared in all rounds or in none.
+            let is_told =
+                |standing: &LatencyStanding| standing.quantiles.iter().any(|of| of.quantile == TAIL);
+            !sample.is_limit() && standings.iter().any(|standing| of(standing) && is_told(standing))
+        };
+        Self(
+            samples
+                .iter()
+                .filter(told)
+                .map(|sample| (sample.entry.identity.name.as_str(), tails(sample)))
+                .collect(),
+        )
+    }
+
+    /// One window for each life.
+    fn windows(&self) -> Vec<Windows> {
+        self.0.iter().map(|(_, tails)| tails.iter().map(|tail| vec![*tail]).collect()).collect()
+    }
+}
+
+/// The logarithm of the tail in each round.
+fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let rounds = sample.times().len();
+    let of = |window: Option<&Window<'_>>| {
+        let tail = window?.times.response_bounds_among(TAIL, rounds).filter(Bounds::are_close)?.from_due;
+        (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
+    };
+    sample.blocks().map(of).collect()
+}
+
+fn pair_of(pair: &Pair, tails: &Tails<'_>) -> Option<LatencyPair> {
+    let ratio = interval(pair.ratio?);
+    let call = if pair.settled == Settled::Distinct { Call::Distinct } else { Call::Tie };
+    let (first, second) = (tails.0[pair.first].0, tails.0[pair.second].0);
+    let (longer, shorter, ratio) =
+        if ratio.estimate >= 1.0 { (first, second, ratio) } else { (second, first, inverse(ratio)) };
+    Some(LatencyPair { longer: longer.to_owned(), shorter: shorter.to_owned(), ratio, call })
+}
+
+fn inverse(ratio: Interval) -> Interval {
+    Interval { estimate: 1.0 / ratio.estimate, low: 1.0 / ratio.high, high: 1.0 / ratio.low, ..ratio }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use assay_model::check::Check;
+    use assay_model::evidence::Evidence as Found;
+    use assay_model::load::Arrival;
+    use assay_model::record::Record;
+    use assay_model::rule::Rule;
+    use assay_stats::Histogram;
+
+    fn judged(record: &Record) -> Vec<LatencyVerdict> {
+        judge(&Evidence::of(record).expect("readable"), 0.01)
+    }
+
+    /// Adds to each run of `name` a window at a rate, with 10,000 responses of which a fiftieth takes `tail_us(round)`.
+    fn offer(record: &mut Record, name: &str, cell: &Cell, tail_us: impl Fn(u64) -> u64) {
+        for round in &mut record.rounds {
+            let index = u64::from(round.index);
+            for run in round.runs.iter_mut().filter(|run| run.contender == name) {
+                let mut histogram = Histogram::new();
+                histogram.record_n(100_000, 9_800);
+                histogram.record_n(tail_us(index) * 1000, 200);
+                let mut window = run.cells[0].clone();
+                window.cell = cell.clone();
+                window.load.arrival = Arrival::Poisson { per_second: 10_000.0 };
+                window.load.latency.response_hdr = Some(histogram.to_hdr_base64().expect("histogram"));
+                window.load.latency.response_from_sent_hdr = window.load.latency.response_hdr.clone();
+                run.cells.push(window);
+            }
+        }
+    }
+
+    fn record(load: &str) -> (Record, Cell) {
+        let mut record =
+            testing::record(&[("limit", &[90_000.0; 6]), ("a", &[20_000.0; 6]), ("b", &[20_000.0; 6])]);
+        record.experiment.measures[0].rates = vec![load.parse().expect("load")];
+        let cell = Cell { offered: load.parse().expect("load"), ..Cell::closed("hello", 64) };
+        (record, cell)
+    }
+
+    #[test]
+    fn tails_at_equal_load_are_compared_by_medians_of_rounds() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "limit", &cell, |_| 500);
+        offer(&mut record, "a", &cell, |round| 1000 + round);
+        offer(&mut record, "b", &cell, |round| 1400 + round);
+        let verdicts = judged(&record);
+        let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        let names: Vec<&str> = verdict.standings.iter().map(|s| s.contender.as_str()).collect();
+        assert_eq!(names, ["limit", "a", "b"]);
+        let a = &verdict.standings[1];
+        assert_eq!((a.offered_per_second, a.rounds), (10_000.0, 6));
+        assert!(a.share_of_capacity.is_some_and(|share| (share - 0.5).abs() < 1e-9), "{a:?}");
+        let quantiles: Vec<f64> = a.quantiles.iter().map(|of| of.quantile).collect();
+        assert_eq!(quantiles, [0.5, 0.9, 0.99], "only 10 of 10,000 lie beyond the 99.9th percentile");
+        assert!((a.quantiles[2].response_ns.estimate / 1.0025e6 - 1.0).abs() < 0.005, "{a:?}");
+        let [pair] = verdict.pairs.as_slice() else { panic!("the limit is compared") };
+        assert_eq!((pair.longer.as_str(), pair.call), ("b", Call::Distinct));
+        assert!((pair.ratio.estimate - 1.4).abs() < 0.01, "{pair:?}");
+    }
+
+    /// Each window once was void as a whole for that.
+    #[test]
+    fn requests_that_left_late_spoil_the_percentiles_that_this_changes() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |_| 15_000);
+        let windows =
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "a");
+        for window in windows.map(|run| &mut run.cells[1]) {
+            // All were 60 us late: of 100 us that is much, of 15 ms it is not.
+            let mut sent = Histogram::new();
+            sent.record_n(40_000, 9_800);
+            sent.record_n(14_940_000, 200);
+            window.load.latency.response_from_sent_hdr = Some(sent.to_hdr_base64().expect("histogram"));
+            let evidence = Found::Told { sentence: "late".to_owned() };
+            window.load.checks.push(Check::objection(Rule::SendLag, CheckOutcome::Void, evidence));
+            assert!(window.void_rules().is_empty());
+        }
+        let verdict = judged(&record).remove(0);
+        let a = &verdict.standings[0];
+        assert_eq!((a.rounds, a.withheld.clone()), (6, None));
+        assert_eq!(a.quantiles.iter().map(|of| of.quantile).collect::<Vec<_>>(), [0.99]);
+        let [check] = a.checks.as_slice() else { panic!("{:?}", a.checks) };
+        assert!(
+            check.rule == Rule::SendLag
+                && matches!(&check.evidence, Found::LateRequests { unknown, .. } if unknown == &[0.5, 0.9]),
+            "{check:?}"
+        );
+    }
+
+    #[test]
+    fn few_rounds_call_nobody_different_and_shares_are_not_compared() {
+        let (mut spoilt, cell) = record("common");
+        spoilt.rounds.truncate(2);
+        offer(&mut spoilt, "a", &cell, |round| 1000 + 400 * round);
+        offer(&mut spoilt, "b", &cell, |round| 1700 - 100 * round);
+        let verdicts = judged(&spoilt);
+        assert_eq!(verdicts[0].pairs[0].call, Call::Tie);
+        let (mut shares, cell) = record("50%");
+        offer(&mut shares, "a", &cell, |_| 1000);
+        offer(&mut shares, "b", &cell, |_| 1400);
+        assert!(judged(&shares)[0].pairs.is_empty());
+    }
+
+    #[test]
+    fn cut_off_requests_make_a_bound_and_void_windows_do_not_count() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |_| 1000);
+        let mut censored = Histogram::new();
+        censored.record_n(5_000_000_000, 300);
+        for run in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "a")
+        {
+            run.cells[1].load.latency.censored_hdr = Some(censored.to_hdr_base64().expect("histogram"));
+        }
+        let verdict = judged(&record).remove(0);
+        let bounds: Vec<bool> = verdict.standings[0].quantiles.iter().map(|of| of.is_lower_bound).collect();
+        assert_eq!(bounds, [false, false, true]);
+        for run in record.rounds.iter_mut().take(4).flat_map(|round| &mut round.runs) {
+            run.cells.iter_mut().for_each(|window| window.machine.steal_share = 0.5);
+        }
+        let verdict = judged(&record).remove(0);
+        let few = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
+        assert_eq!(verdict.standings[0].withheld, Some(few));
+        assert!(verdict.standings[0].quantiles.is_empty());
+    }
+}
