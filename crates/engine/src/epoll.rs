@@ -483,6 +483,11 @@ impl Engine for Epoll {
         })
     }
 
+    #[inline]
+    fn is_ending(&self, conn: Conn) -> bool {
+        self.connections.get(conn).is_some_and(|c| c.peer_ended || c.broken)
+    }
+
     fn queued(&self, conn: Conn) -> u64 {
         self.connections.get(conn).map_or(0, Connection::queued)
     }

@@ -132,10 +132,17 @@ pub trait Engine {
     /// cannot take what came for the whole: [`Event::Closed`] follows, with [`Reason::Other`].
     fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool;
 
-    /// When the last [`poll`](Self::poll) handed over what had been sent before it, for a stack that takes it only then;
-    /// `None` for one that takes it at once with [`send`](Self::send).
-    fn submitted_at(&self) -> Option<Nanos> {
+    /// When the last [`poll`](Self::poll) handed over what had been sent on a connection before it, for a stack that takes it only
+    /// then: a reading of the clock right before the call that took it. `None` for a stack that takes it at once with
+    /// [`send`](Self::send).
+    fn submitted_at(&self, _conn: Conn) -> Option<Nanos> {
         None
+    }
+
+    /// Whether the connection is known to have ended or to be broken, though [`Event::Eof`] or [`Event::Closed`] may still be on
+    /// its way, behind what arrived before. Nothing that is sent on it now will be answered in the ordinary way.
+    fn is_ending(&self, _conn: Conn) -> bool {
+        false
     }
 
     /// Bytes accepted that the stack had no room for; [`Event::Writable`] tells when there are none any more.

@@ -25,12 +25,12 @@ use crate::file::FileRange;
 use crate::slots::{SPARE_SLOTS, Slots};
 use crate::{Config, Conn, Engine, EngineError, Event, Statistics, clock};
 use buffers::{Buffers, GROUP};
-use connection::{Connection, SEND_AT_ONCE};
+use connection::{Connection, Phase, SEND_AT_ONCE};
 use files::installed_descriptor;
 pub use obstacle::Obstacle;
 use opening::Listener;
 use request::{Request, pack, unpack};
-use ring::{Completion, Ring};
+use ring::{Completion, Queues, Ring};
 
 /// Empty queues and stashes kept for reuse; more are freed.
 const SPARE_VECTORS: usize = 256;
@@ -51,6 +51,8 @@ pub struct Uring {
     numbered: u32,
     /// When an enter last took sends with it.
     submitted_at: Option<Nanos>,
+    /// The last poll's sends did not fit into one submission: those that left before the others have times of their own.
+    submitted_in_parts: bool,
     /// Slots reserved for accepts that wait in the kernel.
     accepting: usize,
     /// Connections whose queues leave with the next poll.
@@ -94,11 +96,16 @@ impl Uring {
 
     /// An engine on this kernel; the error says what is in the way.
     pub(crate) fn on_this_kernel(config: Config) -> Result<Self, Obstacle> {
+        Self::with_queues(config, Queues::USUAL)
+    }
+
+    /// An engine whose requests and completions wait in queues of these sizes.
+    fn with_queues(config: Config, queues: Queues) -> Result<Self, Obstacle> {
         // The kernel grants no larger table of direct descriptors than the process may open files, though they count as none.
         let files =
             getrlimit(Resource::Nofile).current.map_or(u32::MAX, |n| n.try_into().unwrap_or(u32::MAX));
         let limit = config.max_connections.min((files as usize).saturating_sub(SPARE_SLOTS).max(1));
-        let mut ring = Ring::new((limit + SPARE_SLOTS) as u32)?;
+        let mut ring = Ring::new((limit + SPARE_SLOTS) as u32, queues)?;
         let buffers = Buffers::new(ring.inner()).map_err(|e| Obstacle::of("rings of receive buffers", e))?;
         Ok(Self {
             ring,
@@ -108,6 +115,7 @@ impl Uring {
             numbered: 0,
             accepting: 0,
             submitted_at: None,
+            submitted_in_parts: false,
             dirty: Vec::new(),
             settle_at_once: false,
             farewells: Vec::new(),
@@ -239,8 +247,18 @@ impl Engine for Uring {
         self.enqueue_file(conn, parts, range)
     }
 
-    fn submitted_at(&self) -> Option<Nanos> {
-        self.submitted_at
+    #[inline]
+    fn submitted_at(&self, conn: Conn) -> Option<Nanos> {
+        let early = match self.submitted_in_parts {
+            true => self.connections.get(conn).and_then(|c| c.submitted_early_at),
+            false => None,
+        };
+        early.or(self.submitted_at)
+    }
+
+    #[inline]
+    fn is_ending(&self, conn: Conn) -> bool {
+        self.connections.get(conn).is_some_and(|c| c.peer_ended || c.phase == Phase::Broken)
     }
 
     fn queued(&self, conn: Conn) -> u64 {

@@ -113,6 +113,18 @@ impl Protocol for Http1 {
         }
     }
 
+    fn unleft(&self, line: &Pipeline, row: &[Flight], traffic: &Traffic, held: u64) -> usize {
+        let mut held = held.saturating_sub(line.accepted_bytes.into());
+        let mut unleft = line.unaccepted;
+        while held > 0 && unleft < line.in_flight {
+            unleft += 1;
+            let flight = &row[line.place(line.in_flight - unleft) as usize];
+            let request = &self.requests[flight.kind as usize];
+            held = held.saturating_sub(request.len(traffic.draw_of(flight), flight.is_last) as u64);
+        }
+        unleft.into()
+    }
+
     #[inline]
     fn receive(
         &mut self,
@@ -256,6 +268,10 @@ impl Line for Pipeline {
     #[inline]
     fn has_unsent(&self) -> bool {
         self.unaccepted > 0
+    }
+
+    fn give_up_unleft(&mut self, requests: usize) {
+        self.unaccepted = self.unaccepted.max(requests as u16);
     }
 
     #[inline]

@@ -119,6 +119,10 @@ impl Protocol for Http2 {
         line.wire.as_ref().map_or(0, |wire| wire.room(self.depth))
     }
 
+    fn limit(&self, line: &Multiplex) -> usize {
+        line.wire.as_ref().map_or(self.depth, |wire| wire.limit(self.depth))
+    }
+
     #[inline]
     fn issue(&mut self, line: &mut Multiplex, row: &mut [Flight], flight: Flight, traffic: &Traffic) -> u16 {
         let Some(wire) = &mut line.wire else { return 0 };
@@ -205,11 +209,17 @@ impl Wire {
         if self.has_unsent() || self.streams.is_closing() {
             return 0;
         }
+        self.limit(depth).saturating_sub(self.streams.len())
+    }
+
+    /// Streams that may be open at once.
+    #[inline]
+    fn limit(&self, depth: usize) -> usize {
         let taken = match self.connection.has_begun() {
             true => self.connection.theirs().concurrent_streams as usize,
             false => UNTOLD_STREAMS,
         };
-        depth.min(taken).saturating_sub(self.streams.len())
+        depth.min(taken)
     }
 
     #[inline]

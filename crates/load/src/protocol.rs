@@ -53,6 +53,11 @@ pub(crate) trait Protocol: Sized {
     /// How many more requests the connection takes now; under an open model (`is_open`) as soon as there is room for one.
     fn room(&self, line: &Self::Line, is_open: bool) -> usize;
 
+    /// Requests that the connection takes in flight at most: its places, or fewer where the server has said so.
+    fn limit(&self, _line: &Self::Line) -> usize {
+        self.depth()
+    }
+
     /// Takes a request in, for which there is room; returns its place.
     fn issue(&mut self, line: &mut Self::Line, row: &mut [Flight], flight: Flight, traffic: &Traffic) -> u16;
 
@@ -66,6 +71,12 @@ pub(crate) trait Protocol: Sized {
 
     /// The engine has accepted so many bytes of the parcel.
     fn accepted(&mut self, line: &mut Self::Line, row: &[Flight], traffic: &Traffic, bytes: usize);
+
+    /// How many of the requests in flight, the last ones, have not wholly left while the engine holds so many of the bytes that it has
+    /// accepted. None where that cannot be told, as other bytes leave among theirs.
+    fn unleft(&self, _line: &Self::Line, _row: &[Flight], _traffic: &Traffic, _held: u64) -> usize {
+        0
+    }
 
     /// Reads on until something has happened to a request or nothing more can be told; `input` is what was not dealt with
     /// before, and what came since. Is called without input where the line [has news](Line::has_news).

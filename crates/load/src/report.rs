@@ -35,6 +35,11 @@ impl Window {
         self.outcomes.iter().map(|outcome| outcome.began).max().unwrap_or_default()
     }
 
+    /// Requests that all connections took in flight at most.
+    fn limit(&self) -> usize {
+        self.outcomes.iter().map(|outcome| outcome.limit).sum()
+    }
+
     fn length(&self) -> Nanos {
         let end = self.outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
         end - (self.start + self.settle)
@@ -68,7 +73,7 @@ pub(crate) fn assemble(
         intended_in_window: sum(|outcome| outcome.intended_in_window),
         given_up: sum(|outcome| outcome.given_up),
         mean_in_flight: recorder.flow.mean_in_flight(window),
-        in_flight_wanted: in_flight_wanted(plan),
+        in_flight_wanted: in_flight_wanted(plan, windows.iter().map(Window::limit)),
         connections: plan.all_connections(),
         opened: last.iter().map(|outcome| outcome.statistics.connected).sum(),
         stack: stack.as_ref(),
@@ -123,13 +128,15 @@ pub(crate) fn turn(plan: &LoadPlan, window: &Window) -> LoadTurn {
     }
 }
 
-/// What a closed loop with lasting connections has in flight all the time. A pipeline is refilled when half of it is answered; at
-/// the end of a number of requests fewer and fewer are left.
-fn in_flight_wanted(plan: &LoadPlan) -> Option<f64> {
+/// What a closed loop with lasting connections has in flight all the time: as much as was asked for, or as the server takes. A pipeline
+/// is refilled when half of it is answered; at the end of a number of requests fewer and fewer are left.
+///
+/// `limits` are what the connections took at most, all together, in each window.
+fn in_flight_wanted(plan: &LoadPlan, limits: impl Iterator<Item = usize>) -> Option<f64> {
     let lasting = !plan.is_open() && plan.reuse == Reuse::Always && matches!(plan.span, Span::Time(_));
     let is_halved = plan.http == Http::One && plan.pipeline > 1;
-    let each = f64::from(plan.pipeline) / if is_halved { 2.0 } else { 1.0 };
-    lasting.then(|| f64::from(plan.connections) * each)
+    let least = limits.min().filter(|_| lasting)?;
+    Some(least as f64 / if is_halved { 2.0 } else { 1.0 })
 }
 
 fn total(times: impl Iterator<Item = Nanos>) -> Nanos {
@@ -307,4 +314,19 @@ fn shares(
     let share =
         |time: Nanos| if length == Nanos::ZERO { 0.0 } else { (time.0 as f64 / length.0 as f64).min(1.0) };
     spent.into_iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_wanted_in_flight_than_the_servers_take() {
+        let plan = LoadPlan::new("127.0.0.1:80".parse().unwrap(), Vec::new());
+        let plan = LoadPlan { http: Http::Two, connections: 4, pipeline: 32, ..plan };
+        let wanted = |plan: &LoadPlan, limits: [usize; 2]| in_flight_wanted(plan, limits.into_iter());
+        assert_eq!(wanted(&plan, [128, 128]), Some(128.0));
+        assert_eq!(wanted(&plan, [128, 32]), Some(32.0), "in the second window eight of each connection");
+        assert_eq!(wanted(&LoadPlan { http: Http::One, ..plan }, [128, 128]), Some(64.0), "half a pipeline");
+    }
 }

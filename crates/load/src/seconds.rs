@@ -72,8 +72,9 @@ pub(crate) struct Metronome {
 }
 
 impl Metronome {
-    pub(crate) fn new(hours: Hours) -> Self {
-        Self { hours, beat: Beat::first(&hours), before: Counters::default() }
+    /// Of a load that begins with these counters: what was counted before, as connections were made, is none of its seconds'.
+    pub(crate) fn new(hours: Hours, before: Counters) -> Self {
+        Self { hours, beat: Beat::first(&hours), before }
     }
 
     /// When the beat is over, unless the load ends before.
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn an_end_that_comes_early_cuts_the_beat_that_it_is_in() {
         let ms = Nanos::from_millis;
-        let mut metronome = Metronome::new(hours(0, 0, 10_000));
+        let mut metronome = Metronome::new(hours(0, 0, 10_000), Counters::default());
         assert!(!metronome.is_over(ms(299), ms(10_000)) && !metronome.is_over(ms(299), ms(300)));
         assert!(metronome.is_over(ms(300), ms(300)));
         let line = |part: Part| (part.number, part.second.line.length_ns, part.second.line.phase);

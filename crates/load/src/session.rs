@@ -119,6 +119,12 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.in_flight
     }
 
+    /// Requests that may be in flight on all its connections, as far as their servers let them.
+    pub(crate) fn limit(&self) -> usize {
+        let used = self.slots.len().min(self.idle_from as usize);
+        self.slots[..used].iter().map(|slot| self.protocol.limit(&slot.line)).sum()
+    }
+
     /// Connections that are established.
     pub(crate) fn connected(&self) -> usize {
         self.connected
@@ -282,6 +288,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     fn can_take(&self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
         slot.state == State::Open
+            && !slot.ending
             && index < self.idle_from
             && slot.issued < self.most
             && self.protocol.room(&slot.line, A::OPEN) > 0

@@ -19,10 +19,14 @@ pub(crate) struct Slot<L> {
     pub(crate) answered: bool,
     /// Whether this occupant may have been idle for long before this window, and has not delivered an answer since.
     pub(crate) rested: bool,
-    /// Occupants in a row that have not.
+    /// Whether this occupant's end is in hand, though what came before it may have to be read first: it takes no request.
+    pub(crate) ending: bool,
+    /// Occupants in a row that have not delivered an answer.
     pub(crate) failures: u8,
     /// Requests issued on this occupant.
     pub(crate) issued: u32,
+    /// When the last of them was issued; zero before.
+    pub(crate) issued_at: Nanos,
     /// When something must have happened; [`Nanos::MAX`] for never.
     pub(crate) deadline: Nanos,
     /// When connecting began.
@@ -154,6 +158,9 @@ pub(crate) trait Line: Default {
         false
     }
 
+    /// The connection is given up, and the last so many of its requests have not wholly left.
+    fn give_up_unleft(&mut self, _requests: usize) {}
+
     /// All is answered that will be asked: prepares what is said at last.
     fn finish(&mut self) {}
 
@@ -189,8 +196,10 @@ impl<L: Line> Slot<L> {
             armed: false,
             answered: false,
             rested: false,
+            ending: false,
             failures: 0,
             issued: 0,
+            issued_at: Nanos::ZERO,
             deadline: Nanos::MAX,
             began: Nanos::ZERO,
             line: L::default(),

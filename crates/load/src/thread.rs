@@ -45,6 +45,8 @@ pub(crate) struct ThreadOutcome {
     pub(crate) statistics: Statistics,
     /// When its window ended: at the end of the load or, when that was set by a count, with the last answer.
     pub(crate) window_end: Nanos,
+    /// Requests that its connections took in flight at most, when its window ended.
+    pub(crate) limit: usize,
     /// How its first attempt to connect that failed did so.
     pub(crate) first_failure: Option<(ErrorClass, String)>,
 }
@@ -176,11 +178,12 @@ impl<'a> ThreadPlace<'a> {
         let after = Reading::of(worker, self.usage);
         let end = self.signals.end();
         drain(worker, end + self.plan.drain)?;
+        let limit = worker.session.limit();
         let mut recorder = worker.end_window(Recorder::new(A::OPEN, self.plan.series_interval));
         let window_end = if end == Nanos::MAX { recorder.last_end } else { end };
         recorder.flow.close(window_end);
         let schedule = &worker.session.schedule;
-        Ok(ThreadOutcome {
+        let outcome = ThreadOutcome {
             thread: self.thread,
             issued: schedule.issued(),
             intended_in_window: schedule.intended_in_window(),
@@ -189,9 +192,12 @@ impl<'a> ThreadPlace<'a> {
             readings: [before, after],
             statistics: *worker.engine().statistics(),
             window_end,
+            limit,
             first_failure: worker.first_failure.clone(),
             recorder,
-        })
+        };
+        worker.let_go()?;
+        Ok(outcome)
     }
 
     fn worker<E: Engine, A: Arrivals, P: Protocol>(
@@ -253,13 +259,15 @@ impl<'a> ThreadPlace<'a> {
     }
 }
 
-/// Carries on until `until`, the end of the load, or until there is nothing left to do.
+/// Carries on until `until` or the end of the load. Only where no time ends it, it is over when there is nothing left to do: what is
+/// told of a window is told of the whole of it.
 fn drive<E: Engine, A: Arrivals, P: Protocol>(
     worker: &mut Worker<'_, E, A, P>,
     until: Nanos,
 ) -> Result<(), LoadError> {
     let mut now = worker.now();
-    while now < until.min(worker.end()) && !worker.session.is_finished(now) {
+    let is_endless = |worker: &Worker<'_, E, A, P>| until.min(worker.end()) == Nanos::MAX;
+    while now < until.min(worker.end()) && !(is_endless(worker) && worker.session.is_finished(now)) {
         now = worker.turn(until.min(worker.end()))?;
     }
     Ok(())

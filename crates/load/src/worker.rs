@@ -28,6 +28,10 @@ pub(crate) const BATCH: usize = 16;
 /// be charged to the server. Closed loops, which have nothing due, never spin.
 const SPIN: Nanos = Nanos::from_micros(100);
 
+/// Polls in which what was closed last leaves: where a request still waits on a connection (io_uring), one asks for its end, and another
+/// hears of it and lets go of the socket.
+const FAREWELL_POLLS: usize = 4;
+
 /// Connects, sends, receives and times out, for one thread.
 pub(crate) struct Worker<'a, E, A, P: Protocol> {
     engine: E,
@@ -38,6 +42,8 @@ pub(crate) struct Worker<'a, E, A, P: Protocol> {
     /// The slot of each of the engine's connections.
     owners: Vec<u32>,
     events: Vec<Event>,
+    /// Events that came with the end of the last window; they come before those of the next poll.
+    kept: Vec<Event>,
     address: Address<'a>,
     timeout: Nanos,
     /// Requests are issued, so a failure to connect fails one.
@@ -83,6 +89,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
             wheel: Wheel::new(tick, now),
             expired: Vec::new(),
             events: Vec::new(),
+            kept: Vec::new(),
             address,
             timeout,
             begun: false,
@@ -102,7 +109,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         // Nothing else wakes a closed loop when it may begin; and where that is past, as the thread had to wait for its CPU, at once.
         self.next_publish = hours.start;
         self.session.begin(hours, quota, series_start);
-        self.metronome = seconds.then(|| Metronome::new(hours));
+        self.metronome = seconds.then(|| Metronome::new(hours, self.counters()));
         self.session.recorder.second = seconds.then(|| Box::new(Seen::new(A::OPEN)));
     }
 
@@ -147,11 +154,16 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         let until = if A::OPEN { self.sleep_until(until) } else { until };
         let mut events = std::mem::take(&mut self.events);
         let woken = self.engine.poll(until, &mut events);
+        if !self.kept.is_empty() {
+            self.kept.append(&mut events);
+            std::mem::swap(&mut self.kept, &mut events);
+        }
         let issued = self.session.schedule.issued();
         self.note_submission();
         if let Ok(now) = woken {
             self.session.end_at(self.signals.end());
             self.tell_seconds(now);
+            self.note_endings(&events);
             self.submit();
             for batch in events.chunks(BATCH) {
                 batch.iter().for_each(|&event| self.handle(event, now));
@@ -225,6 +237,20 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         std::mem::replace(&mut self.session.recorder, fresh)
     }
 
+    /// Lets leave what was asked of the engine last, resets above all: before the next window there may be no other poll for long, and
+    /// a server would go on with what was given up. What else the poll finds waits for [`Self::call_in`].
+    ///
+    /// # Errors
+    /// The engine broke.
+    pub(crate) fn let_go(&mut self) -> Result<(), EngineError> {
+        let mut events = Vec::new();
+        for _ in 0..FAREWELL_POLLS {
+            self.engine.poll(Nanos::ZERO, &mut events)?;
+            self.kept.append(&mut events);
+        }
+        Ok(())
+    }
+
     /// Ends all connections.
     pub(crate) fn close_all(&mut self) {
         for slot in &mut self.session.slots {
@@ -242,6 +268,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         | Event::Eof(conn)
         | Event::Closed(conn, _)) = event;
         let Some(index) = self.owner(conn) else { return };
+        let now = self.came_at(conn, index, now);
         match event {
             Event::Readable(_) => self.read(conn, index, now),
             Event::Connected(_) => self.connected(conn, index, now),
@@ -258,6 +285,39 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
             }
             Event::Closed(_, reason) => self.broken(index, reason, now),
             Event::Accepted(_) => {}
+        }
+    }
+
+    /// When what is found now on the slot's connection came: with the wake at `woken`, or after it where a request has left on it
+    /// since, as whoever receives at once may find the answer. None may seem to have come before its request was sent.
+    #[inline]
+    fn came_at(&mut self, conn: Conn, index: u32, woken: Nanos) -> Nanos {
+        if self.session.slots[index as usize].issued_at < woken || self.engine.submitted_at(conn).is_some() {
+            return woken;
+        }
+        let now = self.now();
+        self.tell_seconds(now);
+        now
+    }
+
+    /// Takes note of the connections whose end is among the events, before requests are sent on them.
+    fn note_endings(&mut self, events: &[Event]) {
+        if !self.session.has_ready() {
+            return;
+        }
+        for &event in events {
+            match event {
+                Event::Eof(conn) | Event::Closed(conn, _) => self.note_ending(conn),
+                Event::Readable(conn) if self.engine.is_ending(conn) => self.note_ending(conn),
+                _ => {}
+            }
+        }
+    }
+
+    #[cold]
+    fn note_ending(&mut self, conn: Conn) {
+        if let Some(index) = self.owner(conn) {
+            self.session.slots[index as usize].ending = true;
         }
     }
 
@@ -281,9 +341,13 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
             }
             self.session.skipped(index);
         }
+        let held = self.engine.queued(conn);
         let view = self.engine.receive(conn);
-        let (used, mut fate) = self.session.received(index, view, now);
+        let (used, mut fate) = self.session.received(index, held, view, now);
         self.engine.consume(conn, used);
+        if self.engine.is_ending(conn) {
+            self.note_ending(conn);
+        }
         if fate == Fate::Keep
             && self.is_greeting(index)
             && let Some(then) = self.session.greeted(index, now)
@@ -336,10 +400,11 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
     }
 
     /// What was issued since the poll before has left with this one, where the engine does not send at once: it is stamped
-    /// with the engine's one clock reading instead of the time when it was queued.
+    /// with the clock's reading before the call that took it instead of the time when it was queued.
     #[inline]
     fn note_submission(&mut self) {
-        self.session.submitted(self.engine.submitted_at());
+        let engine = &self.engine;
+        self.session.submitted(|conn| engine.submitted_at(conn?));
     }
 
     #[inline]
@@ -403,7 +468,8 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
 
     /// A request of the slot has not been answered in time.
     fn waited_too_long(&mut self, conn: Conn, index: u32, now: Nanos) {
-        if self.session.expire(index, now) == Fate::Keep {
+        let now = self.came_at(conn, index, now);
+        if self.session.expire(index, self.engine.queued(conn), now) == Fate::Keep {
             self.flush(conn, index);
             let deadline = self.session.slots[index as usize].deadline;
             if deadline < Nanos::MAX {

@@ -307,6 +307,8 @@ impl<W: Wait> Engine for SimEngine<W> {
                     if net.side(c.side).is_reset { None } else { Some(c.send(net, parts, stats)) }
                 },
             );
+        let place = WaitPlace { shared: &self.shared, end: self.end, has_work: false, has_room: false };
+        self.wait.send(place);
         match sent {
             Some(Some(sent)) => sent,
             Some(None) => {
@@ -328,6 +330,13 @@ impl<W: Wait> Engine for SimEngine<W> {
             None => {}
         }
         true
+    }
+
+    fn is_ending(&self, conn: Conn) -> bool {
+        let Some(c) = self.connections.get(conn) else { return false };
+        let mut net = self.shared.net();
+        let side = net.side(c.side);
+        c.is_broken || side.has_ended || side.is_reset
     }
 
     fn queued(&self, conn: Conn) -> u64 {

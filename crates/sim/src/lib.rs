@@ -3,7 +3,7 @@
 //!
 //! Invariants
 //! - A seed and a weather decide everything: no clock is read and no thread runs, but in [`Network::in_real_time`].
-//! - Time passes only while everybody waits. The code of users takes none, apart from what a [`Pace`] charges for a poll.
+//! - Time passes only while everybody waits. The code of users takes none, apart from what a [`Pace`] charges for a poll or a send.
 //! - The bytes of one direction of a connection arrive once and in order, until it is reset. Nothing orders two connections.
 //! - An engine is used like any other: generator, server and stub run on it as they are.
 //!

@@ -11,6 +11,10 @@ pub trait Wait {
     #[doc(hidden)]
     fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos;
 
+    /// Lets the time pass that a send takes.
+    #[doc(hidden)]
+    fn send(&mut self, _at: WaitPlace<'_>) {}
+
     /// CPU time that the user has used.
     fn cpu_time(&self) -> Nanos {
         Nanos::ZERO
@@ -41,18 +45,20 @@ impl WaitPlace<'_> {
     }
 }
 
-/// What a poll costs, in time and CPU time.
+/// What calls cost, in time and CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// How long a poll takes that finds something to do, or does not wait.
     pub poll: Nanos,
     /// How much later than it should a thread wakes that slept.
     pub waking: Nanos,
+    /// How long a send takes. What is sent leaves with its beginning, and others act meanwhile.
+    pub send: Nanos,
 }
 
 impl Pace {
     /// Nothing takes any time.
-    pub const EXACT: Self = Self { poll: Nanos::ZERO, waking: Nanos::ZERO };
+    pub const EXACT: Self = Self { poll: Nanos::ZERO, waking: Nanos::ZERO, send: Nanos::ZERO };
 }
 
 /// Moves the time, and lets the others act meanwhile.
@@ -135,6 +141,14 @@ impl Wait for Driving<'_> {
             self.pass(shared, end, thaw);
         }
         shared.net().now()
+    }
+
+    fn send(&mut self, at: WaitPlace<'_>) {
+        if self.pace.send > Nanos::ZERO {
+            self.cpu += self.pace.send;
+            let done = at.shared.net().now() + self.pace.send;
+            self.pass(at.shared, at.end, done);
+        }
     }
 
     fn cpu_time(&self) -> Nanos {

@@ -27,7 +27,8 @@ impl<W: Wire> Engine for UserStack<W> {
         clock::thread_cpu()
     }
 
-    /// Addresses are those of the stack, or all of them. A second call adds a listener.
+    /// Addresses are those of the stack, or all of them, of both families or of IPv4. A second call adds a listener, also where the
+    /// addresses of one are among those of another: the closest takes a connection.
     fn listen(&mut self, mut address: SocketAddr) -> Result<SocketAddr, EngineError> {
         if !address.ip().is_unspecified() && !self.interface.has_ip_addr(address.ip()) {
             return Err(refused(format!("listen at {address}"), Errno::ADDRNOTAVAIL));
@@ -39,7 +40,7 @@ impl<W: Wire> Engine for UserStack<W> {
                 ports.map(|port| SocketAddr::new(address.ip(), port)).find(|&at| !self.listeners.include(at));
             address = free.unwrap_or(address);
         }
-        if address.port() == 0 || self.listeners.include(address) {
+        if address.port() == 0 || self.listeners.has(address) {
             return Err(refused(format!("listen at {address}"), Errno::ADDRINUSE));
         }
         self.listeners.add(address);
@@ -176,6 +177,11 @@ impl<W: Wire> Engine for UserStack<W> {
             }
         }
         true
+    }
+
+    fn is_ending(&self, conn: Conn) -> bool {
+        let endpoint = self.names.get(conn).map(|&index| &self.endpoints[index as usize]);
+        endpoint.is_some_and(|endpoint| endpoint.broken || endpoint.connection.peer_has_ended())
     }
 
     fn queued(&self, conn: Conn) -> u64 {

@@ -26,12 +26,17 @@ struct Listener {
 impl Listeners {
     /// Whether connections to `local` are accepted.
     pub(crate) fn include(&self, local: SocketAddr) -> bool {
-        self.list.iter().any(|listener| listener.is_for(local))
+        self.place_of(local).is_some()
+    }
+
+    /// Whether there is a listener of this very address.
+    pub(crate) fn has(&self, address: SocketAddr) -> bool {
+        self.list.iter().any(|listener| listener.address == address)
     }
 
     /// Whether whoever listens at `local` leaves too many connections waiting for more to be let in.
     pub(crate) fn is_behind(&self, local: SocketAddr) -> bool {
-        let listener = self.list.iter().find(|listener| listener.is_for(local));
+        let listener = self.place_of(local).and_then(|place| self.list.get(place));
         listener.is_some_and(|listener| listener.backlog.len() >= MAX_BACKLOG)
     }
 
@@ -58,7 +63,7 @@ impl Listeners {
 
     /// A connection to `local` waits to be taken. Returns whether anybody listens there still.
     pub(crate) fn push(&mut self, index: u32, local: SocketAddr) -> bool {
-        let Some(listener) = self.list.iter_mut().find(|listener| listener.is_for(local)) else {
+        let Some(listener) = self.place_of(local).and_then(|place| self.list.get_mut(place)) else {
             return false;
         };
         listener.backlog.push_back(index);
@@ -75,13 +80,34 @@ impl Listeners {
         self.waiting -= 1;
         Some(index)
     }
+
+    /// The listener that fits `local` best.
+    fn place_of(&self, local: SocketAddr) -> Option<usize> {
+        let fits = self.list.iter().enumerate().filter_map(|(n, listener)| Some((listener.fit(local)?, n)));
+        fits.max().map(|(_, place)| place)
+    }
+}
+
+/// How well a listener fits a connection, the best last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It takes all of both families.
+    AnyFamily,
+    /// It takes all of this family.
+    Any,
+    Exact,
 }
 
 impl Listener {
-    fn is_for(&self, local: SocketAddr) -> bool {
-        let (ip, port) = (self.address.ip(), self.address.port());
-        let is_any = ip.is_unspecified() && (ip.is_ipv6() || local.is_ipv4());
-        port == local.port() && (is_any || ip == local.ip())
+    fn fit(&self, local: SocketAddr) -> Option<Fit> {
+        let ip = self.address.ip();
+        let fit = match (ip.is_unspecified(), ip.is_ipv4() == local.is_ipv4()) {
+            _ if ip == local.ip() => Some(Fit::Exact),
+            (true, true) => Some(Fit::Any),
+            (true, false) if ip.is_ipv6() => Some(Fit::AnyFamily),
+            _ => None,
+        };
+        fit.filter(|_| self.address.port() == local.port())
     }
 }
 
@@ -100,5 +126,19 @@ mod tests {
         assert!(include("0.0.0.0:80", "10.77.0.1:80") && !include("0.0.0.0:80", "[fd77::1]:80"));
         assert!(include("[::]:80", "[fd77::1]:80") && include("[::]:80", "10.77.0.1:80"));
         assert!(!include("10.77.0.1:80", "10.77.0.1:81") && !include("10.77.0.1:80", "10.77.0.3:80"));
+    }
+
+    #[test]
+    fn the_closest_takes_a_connection_whatever_order_they_came_in() {
+        let addresses = ["[::]:80", "0.0.0.0:80", "10.77.0.1:80"];
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let mut listeners = Listeners::default();
+            order.iter().for_each(|&n: &usize| listeners.add(addresses[n].parse().unwrap()));
+            for (local, taker) in [("10.77.0.1:80", 2), ("10.77.0.3:80", 1), ("[fd77::1]:80", 0)] {
+                assert!(listeners.push(7, local.parse().unwrap()));
+                assert_eq!(listeners.remove(addresses[taker].parse().unwrap()), [7], "{local} {order:?}");
+                listeners.add(addresses[taker].parse().unwrap());
+            }
+        }
     }
 }

@@ -187,8 +187,13 @@ impl<E: Engine> Engine for Tls<E> {
         self.send_parts_and_file(conn, parts, range)
     }
 
-    fn submitted_at(&self) -> Option<Nanos> {
-        self.inner.submitted_at()
+    fn submitted_at(&self, conn: Conn) -> Option<Nanos> {
+        self.inner.submitted_at(conn)
+    }
+
+    #[inline]
+    fn is_ending(&self, conn: Conn) -> bool {
+        self.inner.is_ending(conn)
     }
 
     fn queued(&self, conn: Conn) -> u64 {

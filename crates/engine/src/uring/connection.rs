@@ -2,6 +2,8 @@
 
 use std::os::fd::OwnedFd;
 
+use assay_model::units::Nanos;
+
 use super::buffers::{Buffers, Chain};
 use super::request::Request;
 use crate::file::FileRange;
@@ -37,6 +39,8 @@ pub(super) struct Connection {
     pub(super) dirty: bool,
     /// The queue's send was submitted and has not reported failure.
     pub(super) in_flight: bool,
+    /// When its last send was taken, if that was before the rest of the poll's ([`Uring::submit_sends`](super::Uring::submit_sends)).
+    pub(super) submitted_early_at: Option<Nanos>,
     /// The kernel had no room; a request waits for it to have some.
     pub(super) blocked: bool,
     /// The user is to be told when the queue has drained.
@@ -72,6 +76,7 @@ impl Connection {
             descriptor: None,
             dirty: false,
             in_flight: false,
+            submitted_early_at: None,
             blocked: false,
             owes_writable: false,
             ends_when_drained: false,

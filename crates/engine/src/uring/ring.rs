@@ -7,11 +7,21 @@ use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
 
 use super::obstacle::Obstacle;
+use crate::clock;
 
-/// Requests that can wait for the next enter; more are submitted early.
-const SUBMISSIONS: u32 = 1024;
-/// Completions that can wait for us; the kernel keeps what exceeds it and slows down (`IORING_FEAT_NODROP`).
-const COMPLETIONS: u32 = 16 * 1024;
+/// How much may wait, in either direction.
+#[derive(Clone, Copy)]
+pub(super) struct Queues {
+    /// Requests that can wait for the next enter; more are submitted early.
+    pub(super) submissions: u32,
+    /// Completions that can wait for us; the kernel keeps what exceeds it (`IORING_FEAT_NODROP`), until it is asked for.
+    pub(super) completions: u32,
+}
+
+impl Queues {
+    /// Those of all engines but in tests.
+    pub(super) const USUAL: Self = Self { submissions: 1024, completions: 16 * 1024 };
+}
 
 /// What a connection needs.
 const OPERATIONS: [(u8, &str); 8] = [
@@ -37,26 +47,28 @@ pub(super) struct Ring {
     ring: IoUring,
     /// Enters so far.
     pub(super) enters: u64,
+    /// When a call last took requests before the next enter, for want of room.
+    submitted_early_at: Option<Nanos>,
 }
 
 impl Ring {
     /// A ring for this thread alone, with a table of `files` direct descriptors.
-    pub(super) fn new(files: u32) -> Result<Self, Obstacle> {
+    pub(super) fn new(files: u32, queues: Queues) -> Result<Self, Obstacle> {
         let ring: IoUring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_taskrun_flag()
             .setup_submit_all()
-            .setup_cqsize(COMPLETIONS)
+            .setup_cqsize(queues.completions)
             .setup_clamp()
-            .build(SUBMISSIONS)
+            .build(queues.submissions)
             .map_err(|e| Obstacle::of("io_uring, or rings that run a request's rest in its own thread", e))?;
         check_operations(&ring)?;
         let table = ring.submitter().register_files_sparse(files);
         table.map_err(|e| Obstacle::of("tables of direct descriptors", e))?;
         // Saves the look-up of the ring's descriptor with every enter; without it the ring works all the same.
         let _ = ring.submitter().register_ring_fd();
-        Ok(Self { ring, enters: 0 })
+        Ok(Self { ring, enters: 0, submitted_early_at: None })
     }
 
     pub(super) fn inner(&mut self) -> &mut IoUring {
@@ -72,19 +84,28 @@ impl Ring {
         // SAFETY: the caller vouches for the memory.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enters += 1;
+            self.submitted_early_at = Some(clock::now());
             self.ring.submit()?;
         }
         Ok(())
     }
 
+    /// When a call last took requests because there was no room for another, if one has since this was asked for last: right before
+    /// it, so that it took all that had been queued by then, and nothing that was queued later.
+    #[inline]
+    pub(super) fn take_submitted_early(&mut self) -> Option<Nanos> {
+        self.submitted_early_at.take()
+    }
+
     /// Submits everything, waits for a completion for at most `timeout` (`None`: forever), and appends all
-    /// completions there are. Every request that can be done without waiting has then been done.
+    /// completions there are. Every request that can be done without waiting has then been done, and has said so unless it had
+    /// nothing to say: silence is success.
     pub(super) fn enter(
         &mut self,
         timeout: Option<Nanos>,
         completions: &mut Vec<Completion>,
     ) -> io::Result<()> {
-        let mut want = 1;
+        let (mut want, mut timeout) = (1, timeout);
         loop {
             self.enters += 1;
             match self.submit(want, timeout) {
@@ -97,11 +118,13 @@ impl Ring {
                 result: c.result(),
                 flags: c.flags(),
             }));
-            // With its completion queue full the kernel takes no more requests until some are fetched.
-            if self.ring.submission().is_empty() {
+            // With its completion queue full the kernel takes no more requests until some are fetched, and keeps further
+            // completions to itself until the next enter (io_uring_setup(2), IORING_SQ_CQ_OVERFLOW).
+            let submission = self.ring.submission();
+            if submission.is_empty() && !submission.cq_overflow() {
                 return Ok(());
             }
-            want = 0;
+            (want, timeout) = (0, Some(Nanos::ZERO));
         }
     }
 

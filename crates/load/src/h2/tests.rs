@@ -109,7 +109,7 @@ impl Both {
     /// Hands over what the server has to say.
     fn deliver(&mut self, now: u64) -> Fate {
         let bytes = std::mem::take(self.server.out());
-        let (used, fate) = self.session.received(0, &bytes, Nanos(now));
+        let (used, fate) = self.session.received(0, 0, &bytes, Nanos(now));
         assert_eq!(used, bytes.len());
         self.take_sent();
         fate
@@ -138,6 +138,7 @@ fn no_more_streams_are_opened_than_the_server_takes() {
     let mut both = Both::new(None, Settings { concurrent_streams: 2, ..Settings::default() });
     both.deliver(15);
     assert_eq!(both.issue(20), [1, 3]);
+    assert_eq!(both.session.limit(), 2, "more are not kept back by us");
 }
 
 #[test]
@@ -260,7 +261,7 @@ fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
     both.answer(3, "ok");
     both.deliver(20);
     assert_eq!(both.issue(500), [9]);
-    assert_eq!(both.session.expire(0, Nanos(10) + TIMEOUT), Fate::Keep);
+    assert_eq!(both.session.expire(0, 0, Nanos(10) + TIMEOUT), Fate::Keep);
     assert_eq!(both.outcomes(), (1, vec![(ErrorClass::HeadTimeout, 3)]));
     assert_eq!((both.session.in_flight(), both.session.slots[0].deadline), (1, Nanos(500) + TIMEOUT));
     both.answer(1, "ok");
@@ -268,7 +269,7 @@ fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
     assert_eq!(both.deliver(1100), Fate::Await(Nanos(1100) + TIMEOUT));
     assert_eq!(both.outcomes().0, 2, "what comes too late is nobody's");
     both.issue(1200);
-    assert_eq!(both.session.expire(0, Nanos(1200) + TIMEOUT), Fate::Abort, "nothing is left to wait for");
+    assert_eq!(both.session.expire(0, 0, Nanos(1200) + TIMEOUT), Fate::Abort, "nothing is left to wait for");
 }
 
 #[test]
@@ -348,7 +349,7 @@ fn a_server_that_speaks_http_1_is_told_as_such() {
     let mut both = Both::new(None, Settings::default());
     both.issue(10);
     let text = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-    assert_eq!(both.session.received(0, text, Nanos(20)).1, Fate::Abort);
+    assert_eq!(both.session.received(0, 0, text, Nanos(20)).1, Fate::Abort);
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::Parse, 4)]));
     assert!(both.session.recorder.samples[0].detail.contains("HTTP/1.1"));
 }
@@ -394,7 +395,7 @@ fn a_server_that_takes_no_stream_fails_what_is_due() {
     let mut both = Both::new(None, Settings { concurrent_streams: 0, ..Settings::default() });
     assert_eq!(both.deliver(20), Fate::Await(Nanos(20) + TIMEOUT));
     assert!(both.issue(30).is_empty());
-    assert_eq!(both.session.expire(0, Nanos(1020)), Fate::Abort);
+    assert_eq!(both.session.expire(0, 0, Nanos(1020)), Fate::Abort);
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 1)]));
     let told = &both.session.recorder.samples[0].detail;
     assert!(told.contains("SETTINGS_MAX_CONCURRENT_STREAMS"), "{told}");
@@ -411,7 +412,7 @@ fn answers_to_pings_are_not_owed_without_measure() {
         both.head(1, &[(":status", "103")], false);
     }
     let bytes = std::mem::take(both.server.out());
-    assert_eq!(both.session.received(0, &bytes, Nanos(30)), (bytes.len(), Fate::Abort));
+    assert_eq!(both.session.received(0, 0, &bytes, Nanos(30)), (bytes.len(), Fate::Abort));
     let told = &both.session.recorder.samples[0].detail;
     assert!(told.contains("owed_frames"), "{told}");
 }
@@ -433,7 +434,7 @@ fn a_body_for_which_no_window_opens_was_not_taken() {
     let mut both = Both::new(Some("12345"), Settings { initial_window: 0, ..Settings::default() });
     both.deliver(11);
     assert_eq!((both.issue(20).len(), both.bytes), (4, 0));
-    assert_eq!(both.session.expire(0, Nanos(2000)), Fate::Abort);
+    assert_eq!(both.session.expire(0, 0, Nanos(2000)), Fate::Abort);
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::SendTimeout, 4)]));
 }
 
@@ -441,7 +442,7 @@ fn a_body_for_which_no_window_opens_was_not_taken() {
 fn a_refusal_in_tls_is_told_as_such() {
     let mut both = Both::new(None, Settings::default());
     both.issue(20);
-    assert_eq!(both.session.received(0, &[21, 3, 3, 0, 2, 2, 50], Nanos(30)), (7, Fate::Abort));
+    assert_eq!(both.session.received(0, 0, &[21, 3, 3, 0, 2, 2, 50], Nanos(30)), (7, Fate::Abort));
     assert_eq!(both.outcomes(), (0, vec![(ErrorClass::Parse, 4)]));
     assert!(both.session.recorder.samples[0].detail.contains("https://"));
 }

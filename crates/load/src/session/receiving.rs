@@ -27,9 +27,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.slots[index as usize].line.skipped();
     }
 
-    /// Reads what came on a slot's connection; returns how many bytes are dealt with, and what becomes of it.
-    pub(crate) fn received(&mut self, index: u32, view: &[u8], now: Nanos) -> (usize, Fate) {
+    /// Reads what came on a slot's connection, of whose bytes to send the engine still holds so many; returns how many bytes are dealt
+    /// with, and what becomes of it.
+    pub(crate) fn received(&mut self, index: u32, held: u64, view: &[u8], now: Nanos) -> (usize, Fate) {
         let mut read = 0;
+        let unleft = if held > 0 { self.unleft(index, held) } else { 0 };
         while read < view.len() || self.slots[index as usize].line.has_news() {
             let rest = &view[read..];
             let line = &mut self.slots[index as usize].line;
@@ -38,6 +40,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 Ok(Progress::More(used)) => return (read + used, self.rest(index, now)),
                 Ok(Progress::Ended { used, place, end }) => {
                     read += used;
+                    let end = match end {
+                        // It is one of those that have not left.
+                        End::Answered(answer) if unleft > line.in_flight() => End::Premature(answer),
+                        end => end,
+                    };
                     match self.ended_one(index, place, end, rest.split_at(used), now) {
                         Fate::Keep => {}
                         fate => return (read, fate),
@@ -47,6 +54,13 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             }
         }
         (read, self.keep(index, now))
+    }
+
+    /// How many of the slot's requests in flight have not wholly left, as the engine holds so many bytes.
+    #[cold]
+    fn unleft(&mut self, index: u32, held: u64) -> usize {
+        let line = &self.slots[index as usize].line;
+        self.protocol.unleft(line, self.flights.row(index), &self.traffic, held)
     }
 
     /// Nothing more can be told before other bytes come.
@@ -156,8 +170,9 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.recorder.sample(class, bytes, || why.to_owned());
     }
 
-    /// Gives up what has been waited for too long; says what becomes of the connection.
-    pub(crate) fn expire(&mut self, index: u32, now: Nanos) -> Fate {
+    /// Gives up what has been waited for too long, while the engine still holds so many of the connection's bytes to send; says what
+    /// becomes of it.
+    pub(crate) fn expire(&mut self, index: u32, held: u64, now: Nanos) -> Fate {
         if self.slots[index as usize].line.in_flight() == 0 {
             return self.expire_idle(index, now);
         }
@@ -178,6 +193,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             self.recorder.failed(flight, class, now);
         }
         // Nothing on it was answered in time, or nothing more can be.
+        let unleft = self.unleft(index, held);
+        self.slots[index as usize].line.give_up_unleft(unleft);
         self.lose(index, now, Loss::TimedOut);
         Fate::Abort
     }

@@ -1,5 +1,6 @@
 //! What is sent: due requests are given to connections, and their bytes to the engine, as far as it takes them.
 
+use assay_engine::Conn;
 use assay_model::units::Nanos;
 
 use super::Session;
@@ -45,8 +46,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             self.recorder.sent(now);
             issued += 1;
         }
-        if was_idle && issued > 0 {
-            slot.deadline = now + self.timeout;
+        if issued > 0 {
+            slot.issued_at = now;
+            if was_idle {
+                slot.deadline = now + self.timeout;
+            }
         }
         self.in_flight += issued;
         issued
@@ -65,20 +69,21 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.protocol.parcel(line, self.flights.row(index), &self.traffic)
     }
 
-    /// What was issued until now has left `at` this moment; `None` where it left as it was sent. On a connection that has no room
-    /// it has not left with the engine's last call, which may be older: that takes back nothing of the time at which it was issued.
+    /// What was issued until now has left, `at` the moment that is told for its connection; `None` where it left as it was sent. On a
+    /// connection that has no room it has not left with the engine's last call, which may be older: that takes back nothing of the
+    /// time at which it was issued.
     #[inline]
-    pub(crate) fn submitted(&mut self, at: Option<Nanos>) {
-        if let Some(at) = at {
-            for &(index, place) in &self.unsubmitted {
-                let flight = &mut self.flights.row(index)[place as usize];
-                if flight.live && !flight.submitted {
-                    flight.submitted = true;
-                    let at = at.max(flight.issued);
-                    self.recorder.flow.postpone(flight.sent, at);
-                    flight.sent = at;
-                }
+    pub(crate) fn submitted(&mut self, at: impl Fn(Option<Conn>) -> Option<Nanos>) {
+        for &(index, place) in &self.unsubmitted {
+            let flight = &mut self.flights.row(index)[place as usize];
+            if !flight.live || flight.submitted {
+                continue;
             }
+            let Some(at) = at(self.slots[index as usize].conn) else { break };
+            flight.submitted = true;
+            let at = at.max(flight.issued);
+            self.recorder.flow.postpone(flight.sent, at);
+            flight.sent = at;
         }
         self.unsubmitted.clear();
     }

@@ -55,7 +55,7 @@ fn a_pipeline_is_filled_and_refilled_as_answers_come() {
     let mut session = session(u32::MAX);
     let three = send_all(&mut session, 10);
     assert_eq!((session.in_flight(), send_all(&mut session, 11)), (3, 0));
-    let (used, fate) = session.received(0, &[OK, OK, &OK[..7]].concat(), Nanos(20));
+    let (used, fate) = session.received(0, 0, &[OK, OK, &OK[..7]].concat(), Nanos(20));
     assert_eq!((used, fate, session.in_flight()), (2 * OK.len(), Fate::Keep, 1));
     assert_eq!(send_all(&mut session, 20) * 3, three * 2);
     assert_eq!((session.recorder.total.ok, session.schedule.issued()), (2, 5));
@@ -81,7 +81,7 @@ fn a_request_is_never_sent_before_it_was_issued() {
     let mut session = session(u32::MAX);
     session.issue(Nanos(20));
     // The engine has sent nothing since: the connection is blocked.
-    session.submitted(Some(Nanos(15)));
+    session.submitted(|_| Some(Nanos(15)));
     assert_eq!(session.flights.row(0)[0].sent, Nanos(20));
 }
 
@@ -91,7 +91,7 @@ fn a_reset_is_told_apart_by_what_had_left_and_what_had_come() {
     session.issue(Nanos(10));
     let bytes = session.parcel(0).bytes;
     session.accepted(0, bytes / 3 * 2 + 5);
-    session.received(0, &OK[..OK.len() - 1], Nanos(20));
+    session.received(0, 0, &OK[..OK.len() - 1], Nanos(20));
     session.lose(0, Nanos(30), Loss::Reset);
     let classes = [ErrorClass::SendReset, ErrorClass::ResetBeforeHead, ErrorClass::ResetInBody];
     assert_eq!(errors(&session), classes.map(|class| (class, 1)));
@@ -103,7 +103,7 @@ fn an_answer_before_its_request_has_left_ends_the_connection() {
     let mut session = session(1);
     session.issue(Nanos(10));
     session.accepted(0, 20);
-    assert_eq!(session.received(0, OK, Nanos(20)), (OK.len(), Fate::Abort));
+    assert_eq!(session.received(0, 0, OK, Nanos(20)), (OK.len(), Fate::Abort));
     assert_eq!((session.recorder.total.ok, session.in_flight()), (1, 0));
 }
 
@@ -112,7 +112,7 @@ fn a_surplus_byte_spoils_the_last_answer() {
     let mut session = session(u32::MAX);
     send_all(&mut session, 10);
     let bytes = [OK, OK, OK, b"H"].concat();
-    assert_eq!(session.received(0, &bytes, Nanos(20)), (bytes.len(), Fate::Abort));
+    assert_eq!(session.received(0, 0, &bytes, Nanos(20)), (bytes.len(), Fate::Abort));
     assert_eq!((session.recorder.total.ok, errors(&session)), (2, vec![(ErrorClass::Parse, 1)]));
 }
 
@@ -121,11 +121,11 @@ fn a_deadline_belongs_to_the_oldest_request() {
     let mut session = session(u32::MAX);
     send_all(&mut session, 10);
     assert_eq!(session.slots[0].deadline, Nanos(10) + TIMEOUT);
-    session.received(0, &[OK, OK].concat(), Nanos(20));
+    session.received(0, 0, &[OK, OK].concat(), Nanos(20));
     send_all(&mut session, 25);
-    session.received(0, OK, Nanos(30));
+    session.received(0, 0, OK, Nanos(30));
     assert_eq!(session.slots[0].deadline, Nanos(25) + TIMEOUT);
-    session.received(0, &[OK, OK].concat(), Nanos(40));
+    session.received(0, 0, &[OK, OK].concat(), Nanos(40));
     assert_eq!((session.in_flight(), session.slots[0].deadline), (0, Nanos::MAX));
 }
 
@@ -137,9 +137,9 @@ fn the_last_request_of_a_connection_asks_to_close_and_the_connection_lingers() {
     assert_eq!((text.matches("PUT").count(), text.matches("Connection: close").count()), (2, 1));
     let bytes = session.parcel(0).bytes;
     session.accepted(0, bytes);
-    let fate = session.received(0, &[OK, OK].concat(), Nanos(20)).1;
+    let fate = session.received(0, 0, &[OK, OK].concat(), Nanos(20)).1;
     assert_eq!((fate, session.issue(Nanos(21))), (Fate::Linger(Nanos(20) + LINGER), None));
-    assert_eq!(session.received(0, b"x", Nanos(22)), (1, Fate::Abort));
+    assert_eq!(session.received(0, 0, b"x", Nanos(22)), (1, Fate::Abort));
     assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (1, 0));
 }
 
@@ -155,11 +155,11 @@ fn what_was_asked_behind_the_last_answer_of_a_connection_is_asked_again_whatever
         (|session| session.ended(0, Nanos(30))) as fn(&mut Session<Closed, Http1>),
         |session| session.lose(0, Nanos(30), Loss::Reset),
         |session| session.lose(0, Nanos(30), Loss::TimedOut),
-        |session| assert_eq!(session.received(0, OK, Nanos(30)).1, Fate::Abort),
+        |session| assert_eq!(session.received(0, 0, OK, Nanos(30)).1, Fate::Abort),
     ] {
         let mut session = session(u32::MAX);
         send_all(&mut session, 10);
-        let last = session.received(0, &[OK, LAST].concat(), Nanos(20));
+        let last = session.received(0, 0, &[OK, LAST].concat(), Nanos(20));
         assert_eq!(last, (OK.len() + LAST.len(), Fate::Linger(Nanos(20) + LINGER)));
         assert_eq!((session.in_flight(), send_all(&mut session, 21)), (0, 0));
         end(&mut session);
@@ -167,7 +167,7 @@ fn what_was_asked_behind_the_last_answer_of_a_connection_is_asked_again_whatever
         session.vacated(0);
         session.opened(0, Nanos(40), None);
         send_all(&mut session, 40);
-        session.received(0, &[OK, OK, OK].concat(), Nanos(50));
+        session.received(0, 0, &[OK, OK, OK].concat(), Nanos(50));
         assert_eq!((session.recorder.total.ok, session.schedule.issued(), errors(&session)), (5, 5, vec![]));
     }
 }
@@ -176,7 +176,7 @@ fn what_was_asked_behind_the_last_answer_of_a_connection_is_asked_again_whatever
 fn what_comes_with_the_last_answer_and_behind_it_nobody_asked_for() {
     let mut session = session(u32::MAX);
     send_all(&mut session, 10);
-    assert_eq!(session.received(0, &[LAST, OK].concat(), Nanos(20)), (LAST.len(), Fate::Abort));
+    assert_eq!(session.received(0, 0, &[LAST, OK].concat(), Nanos(20)), (LAST.len(), Fate::Abort));
     let recorder = &session.recorder;
     assert_eq!((recorder.total.ok, recorder.repeated, recorder.unsolicited), (1, 2, 1));
     assert_eq!((errors(&session), session.in_flight()), (vec![], 0));
@@ -186,7 +186,7 @@ fn what_comes_with_the_last_answer_and_behind_it_nobody_asked_for() {
 fn what_was_asked_behind_an_answer_that_ends_with_its_connection_is_asked_again() {
     let mut session = session(u32::MAX);
     send_all(&mut session, 10);
-    assert_eq!(session.received(0, ENDLESS, Nanos(20)), (ENDLESS.len(), Fate::Keep));
+    assert_eq!(session.received(0, 0, ENDLESS, Nanos(20)), (ENDLESS.len(), Fate::Keep));
     session.ended(0, Nanos(30));
     assert_eq!((session.recorder.total.ok, session.recorder.repeated, errors(&session)), (1, 2, vec![]));
 }
@@ -197,7 +197,7 @@ fn a_last_answer_may_come_before_its_request_has_left() {
     let mut session = session(u32::MAX);
     session.issue(Nanos(10));
     session.accepted(0, 20);
-    assert_eq!(session.received(0, LAST, Nanos(20)), (LAST.len(), Fate::Linger(Nanos(20) + LINGER)));
+    assert_eq!(session.received(0, 0, LAST, Nanos(20)), (LAST.len(), Fate::Linger(Nanos(20) + LINGER)));
     assert_eq!((session.recorder.total.ok, session.recorder.repeated, errors(&session)), (1, 2, vec![]));
     assert!(!session.has_unsent(0));
 }
@@ -206,9 +206,9 @@ fn a_last_answer_may_come_before_its_request_has_left() {
 fn what_is_given_back_is_due_again_the_oldest_first() {
     let mut session = session_of_depth(8, u32::MAX);
     send_all(&mut session, 10);
-    session.received(0, &[OK; 4].concat(), Nanos(20));
+    session.received(0, 0, &[OK; 4].concat(), Nanos(20));
     send_all(&mut session, 20);
-    session.received(0, LAST, Nanos(30));
+    session.received(0, 0, LAST, Nanos(30));
     let due: Vec<u64> = (0..7).filter_map(|_| Some(session.schedule.take(Nanos(30))?.intended.0)).collect();
     assert_eq!(due, [10, 10, 10, 20, 20, 20, 20]);
 }
@@ -230,12 +230,12 @@ fn ask_after_a_rest(session: &mut Session<Closed, Http1>) {
 #[test]
 fn a_connection_that_is_ended_as_idle_is_no_fault_whether_a_request_was_under_way_or_not() {
     let mut session = session(u32::MAX);
-    assert_eq!(session.received(0, IDLE, Nanos(11)), (IDLE.len(), Fate::Abort));
+    assert_eq!(session.received(0, 0, IDLE, Nanos(11)), (IDLE.len(), Fate::Abort));
     assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (0, 0));
     for lost in [
         (|session| session.lose(0, LATER, Loss::Reset)) as fn(&mut Session<Closed, Http1>),
         |session| session.ended(0, LATER),
-        |session| assert_eq!(session.received(0, IDLE, LATER).1, Fate::Abort),
+        |session| assert_eq!(session.received(0, 0, IDLE, LATER).1, Fate::Abort),
     ] {
         ask_after_a_rest(&mut session);
         assert_eq!(session.in_flight(), 3);
@@ -246,7 +246,7 @@ fn a_connection_that_is_ended_as_idle_is_no_fault_whether_a_request_was_under_wa
     session.vacated(0);
     session.opened(0, LATER, None);
     assert!(send_all(&mut session, LATER.0) > 0, "what was given back is sent again");
-    session.received(0, &[OK, OK, OK].concat(), LATER);
+    session.received(0, 0, &[OK, OK, OK].concat(), LATER);
     assert_eq!((session.recorder.total.ok, errors(&session)), (3, Vec::new()));
 }
 
@@ -257,11 +257,11 @@ fn a_connection_was_idle_only_before_a_window_and_until_its_first_answer() {
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 3, "it was never left alone");
     ask_after_a_rest(&mut session);
-    session.received(0, OK, LATER);
+    session.received(0, 0, OK, LATER);
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 5, "it has answered since");
     ask_after_a_rest(&mut session);
-    session.received(0, &OK[..9], LATER);
+    session.received(0, 0, &OK[..9], LATER);
     session.lose(0, LATER, Loss::Reset);
     assert_eq!(session.recorder.total.failed(), 8, "an answer had begun");
     assert_eq!(session.recorder.repeated, 0);

@@ -44,17 +44,22 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
 
     /// Tells of the present second, as far as it has come.
     pub(crate) fn tell_second(&mut self, now: Nanos) {
+        let counters = self.counters();
+        if let (Some(metronome), Some(seen)) = (&mut self.metronome, &mut self.session.recorder.second) {
+            let seen = std::mem::replace(&mut **seen, Seen::new(A::OPEN));
+            self.signals.hand_over(metronome.end(now, seen, counters));
+        }
+    }
+
+    /// What is counted, as it stands.
+    pub(super) fn counters(&self) -> Counters {
         let statistics = self.engine.statistics();
-        let counters = Counters {
+        Counters {
             issued: self.session.schedule.issued(),
             sent_bytes: statistics.sent_bytes,
             received_bytes: statistics.received_bytes,
             in_flight: self.session.in_flight() as u64,
             connections: self.session.connected() as u64,
-        };
-        if let (Some(metronome), Some(seen)) = (&mut self.metronome, &mut self.session.recorder.second) {
-            let seen = std::mem::replace(&mut **seen, Seen::new(A::OPEN));
-            self.signals.hand_over(metronome.end(now, seen, counters));
         }
     }
 }

@@ -43,7 +43,7 @@ fn greeting() -> (Session<Closed, WebSocket>, Vec<u8>) {
 fn opened_with(more: &[u8]) -> (Session<Closed, WebSocket>, Option<Fate>) {
     let (mut session, head) = greeting();
     let bytes = [&head, more].concat();
-    assert_eq!(session.received(0, &bytes, Nanos(20)), (bytes.len(), Fate::Keep));
+    assert_eq!(session.received(0, 0, &bytes, Nanos(20)), (bytes.len(), Fate::Keep));
     let fate = session.greeted(0, Nanos(20));
     (session, fate)
 }
@@ -54,7 +54,7 @@ fn a_connection_whose_pong_is_not_taken_is_timed_from_its_beginning() {
     let (mut session, fate) = opened_with(PING);
     assert_eq!(fate, Some(Fate::Await(Nanos(20) + TIMEOUT)));
     assert!(session.issue(Nanos(30)).is_none(), "it takes no message before");
-    assert_eq!(session.expire(0, Nanos(20) + TIMEOUT), Fate::Abort);
+    assert_eq!(session.expire(0, 0, Nanos(20) + TIMEOUT), Fate::Abort);
     let errors: Vec<_> = session.recorder.total.errors().into_iter().collect();
     assert_eq!(errors, [(ErrorClass::SendTimeout, 1)]);
     let told = &session.recorder.samples[0].detail;
@@ -65,7 +65,7 @@ fn a_connection_whose_pong_is_not_taken_is_timed_from_its_beginning() {
 fn a_close_frame_right_behind_the_opening_declines_it() {
     let (mut session, head) = greeting();
     let bytes = [&head[..], b"\x88\x02\x03\xf0"].concat();
-    assert_eq!(session.received(0, &bytes, Nanos(20)), (bytes.len(), Fate::Decline));
+    assert_eq!(session.received(0, 0, &bytes, Nanos(20)), (bytes.len(), Fate::Decline));
     assert_eq!(session.take_refusal(), "the server sent a close frame with code 1008");
 }
 
@@ -75,7 +75,7 @@ fn pongs_are_not_owed_without_measure() {
     let (mut session, _) = opened_with(b"");
     session.leave_idle(1);
     let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
-    let fates: Vec<Fate> = (0..20_000).map(|_| session.received(0, &ping, Nanos(30)).1).collect();
+    let fates: Vec<Fate> = (0..20_000).map(|_| session.received(0, 0, &ping, Nanos(30)).1).collect();
     let kept = fates.iter().take_while(|fate| **fate == Fate::Keep).count();
     assert!((8_000..9_000).contains(&kept), "a mebibyte of 131 bytes each: {kept}");
     assert_eq!(fates[kept], Fate::Abort);
@@ -89,7 +89,7 @@ fn pongs_that_are_taken_are_owed_no_more() {
     let (mut session, _) = opened_with(b"");
     let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
     for _ in 0..20_000 {
-        assert_ne!(session.received(0, &ping, Nanos(30)).1, Fate::Abort);
+        assert_ne!(session.received(0, 0, &ping, Nanos(30)).1, Fate::Abort);
         let bytes = session.parcel(0).bytes;
         session.accepted(0, bytes);
     }

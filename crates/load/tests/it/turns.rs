@@ -1,10 +1,14 @@
 //! Several windows on the same connections.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io::Read;
+use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::right::engines;
 use crate::support::{self, Act, Server, hello};
 use assay_load::{LoadError, LoadPlan, News, Span, WindowOrder, run_windows};
 use assay_model::check::CheckOutcome;
@@ -131,6 +135,37 @@ fn what_is_unanswered_at_the_end_of_a_window_does_not_reach_the_next() {
     assert_eq!(report.books.issued, report.books.ok + 1);
     assert_eq!(report.books.connections_opened, 3);
     assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
+}
+
+/// While others are measured, a server is not to work on what was given up.
+#[test]
+fn what_is_unanswered_at_the_end_of_a_window_is_let_go_before_the_next() {
+    for engine in engines() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = listener.local_addr().unwrap();
+        let (told, ends) = channel();
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                // It reads requests and answers none, until the client goes.
+                while stream.read(&mut [0; 1024]).is_ok_and(|n| n > 0) {}
+                if told.send(()).is_err() {
+                    return;
+                }
+            }
+        });
+        let server = Server::start(|_| Act::Answer(hello()));
+        let plan =
+            LoadPlan { target, drain: Nanos::from_millis(20), stack: engine.into(), ..plan(&server, 1) };
+        let in_time = Cell::new(true);
+        let orders = (0..2).map(|number| {
+            let is_let_go = number == 0 || ends.recv_timeout(Duration::from_secs(5)).is_ok();
+            in_time.set(in_time.get() && is_let_go);
+            order()
+        });
+        let report = run_windows(&plan, orders, &AtomicBool::new(false), |_| ()).expect("report");
+        assert!(in_time.get(), "{engine:?}");
+        assert_eq!((report.books.issued, report.books.censored), (2, 2), "{engine:?} {:?}", report.books);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 // What clippy.toml allows in test functions is as right in the functions that help them.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+mod endings;
 mod faults;
 mod framing;
 mod frozen;
@@ -19,6 +20,7 @@ mod secured;
 mod slices;
 mod sockets;
 mod spoken;
+mod stamps;
 mod support;
 mod times;
 mod weather;

@@ -3,7 +3,7 @@
 use assay_engine::{Config, Engine as _};
 use assay_load::{Http, LoadPlan, run_on};
 use assay_model::check::CheckOutcome;
-use assay_model::load::{Arrival, ErrorClass, LoadReport};
+use assay_model::load::{Arrival, ErrorClass, LoadReport, LoadSecond};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
@@ -44,6 +44,8 @@ pub(crate) struct Run {
     /// Service and response times of the right answers, with their exact sums and extremes.
     pub(crate) service: Histogram,
     pub(crate) response: Option<Histogram>,
+    /// What was told of each second.
+    pub(crate) lines: Vec<LoadSecond>,
     /// When the stub got its first request.
     pub(crate) first_arrival: Nanos,
 }
@@ -84,6 +86,7 @@ impl Trial {
         let mut stub = Stub::new(engine, &self.program, 0);
         let mut first_arrival = None;
         let (mut service, mut response) = (Histogram::new(), None::<Histogram>);
+        let mut lines = Vec::new();
         let act = || {
             stub.turn().unwrap();
             if first_arrival.is_none() && stub.counts().requests > 0 {
@@ -99,11 +102,13 @@ impl Trial {
             if let Some(part) = &second.response {
                 response.get_or_insert_default().merge(part);
             }
+            lines.push(second.line);
         });
         network.settle(|| stub.turn().unwrap());
         let first_arrival = first_arrival.unwrap_or_default();
         let spoken = Spoken::from(&plan);
-        Run { spoken, report: report.unwrap(), counts: stub.finish(), service, response, first_arrival }
+        let (report, counts) = (report.unwrap(), stub.finish());
+        Run { spoken, report, counts, service, response, lines, first_arrival }
     }
 }
 

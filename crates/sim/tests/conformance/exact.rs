@@ -187,7 +187,8 @@ fn a_poll_ends_when_it_should_and_costs_what_it_should() {
     assert_eq!(exact.poll(until, &mut events).unwrap(), until);
     assert_eq!((exact.poll(Nanos::ZERO, &mut events).unwrap(), exact.now()), (until, until));
     drop(exact);
-    let mut clumsy = network.driving(CONFIG, Pace { poll: Nanos(100), waking: Nanos(50_000) }, || {});
+    let pace = Pace { poll: Nanos(100), waking: Nanos(50_000), ..Pace::EXACT };
+    let mut clumsy = network.driving(CONFIG, pace, || {});
     assert!(!clumsy.wakes_on_time());
     assert_eq!(clumsy.poll(Nanos::ZERO, &mut events).unwrap(), until + Nanos(100));
     assert_eq!(clumsy.poll(until + Nanos(1_000), &mut events).unwrap(), until + Nanos(51_000));

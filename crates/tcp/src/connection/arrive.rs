@@ -51,7 +51,7 @@ impl Connection {
             self.congestion.on_acknowledged(octets, under_way);
             self.set_alarm(now);
         } else if self.flight.is_empty() {
-            self.progress = now;
+            self.note_answer(now);
         }
         if !segment.data.is_empty() {
             self.inbox.take(segment.sequence, segment.data);
@@ -176,7 +176,7 @@ impl Connection {
         if is_done {
             self.state = State::Established;
             self.set_snd_wnd(segment);
-            self.progress = now;
+            self.note_answer(now);
         }
         is_done
     }

@@ -263,7 +263,9 @@ impl Connection {
         match plan.kind {
             Kind::Reset => self.owes_reset = false,
             Kind::Bare => {
-                self.owes_probe = false;
+                if std::mem::take(&mut self.owes_probe) {
+                    self.questions.ask(now);
+                }
                 let is_last = self.extra_dup_acks == 0;
                 self.delayed_ack_at = if is_last { Nanos::MAX } else { Nanos::ZERO };
                 self.extra_dup_acks -= u8::from(!is_last);

@@ -38,7 +38,7 @@ pub(crate) use depart::SegmentPlan;
 use flight::Flight;
 use options::Offer;
 use receive::Inbox;
-use recovery::{Alarm, Rack, Recovery};
+use recovery::{Alarm, Questions, Rack, Recovery};
 use sequence::Seq;
 use timing::Timing;
 
@@ -53,8 +53,13 @@ const USER_TIMEOUT: Nanos = Nanos::from_millis(120_000);
 const KEEP_ALIVE_IDLE: Nanos = Nanos::from_millis(120_000);
 /// Between two such questions.
 const KEEP_ALIVE_INTERVAL: Nanos = Nanos::from_millis(10_000);
-/// How long an answer is waited for.
+/// How long an answer is waited for, from the first of them on.
 const KEEP_ALIVE_TIMEOUT: Nanos = Nanos::from_millis(60_000);
+/// Longest time between two questions for a closed window. They grow rarer (RFC 9293 §3.8.6.1), but several have to be in vain within
+/// [`USER_TIMEOUT`] before a peer is given up; BSD has 60 s.
+const PERSIST_INTERVAL: Nanos = Nanos::from_millis(30_000);
+/// Questions in vain that tell of a peer that is gone: RFC 1122 §4.2.3.6 forbids to conclude it from any specific one, which may be lost.
+const VAIN_QUESTIONS: u8 = 3;
 /// Longest delay of an acknowledgement (RFC 9293 §3.8.6.3: 500 ms at most; Linux has 40 ms).
 const DELAYED_ACK_TIMEOUT: Nanos = Nanos::from_millis(40);
 /// Between two answers to what may be an attacker's (RFC 5961 §7), and to what both ends may answer for ever.
@@ -219,6 +224,7 @@ pub(crate) struct Connection {
     alarm_at: Nanos,
     /// When the peer last acknowledged something, or answered while nothing was under way.
     progress: Nanos,
+    questions: Questions,
     /// When a segment last left, to know an idle connection by.
     sent_at: Nanos,
     challenged_at: Nanos,
@@ -265,6 +271,7 @@ impl Connection {
             alarm: Alarm::Idle,
             alarm_at: now + KEEP_ALIVE_IDLE,
             progress: now,
+            questions: Questions::default(),
             sent_at: now,
             challenged_at: Nanos::ZERO,
             timing: Timing::new(shape.is_lossless),

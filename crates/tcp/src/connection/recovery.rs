@@ -7,8 +7,8 @@ use super::flight::Sent;
 use super::options::sack_blocks;
 use super::sequence::Seq;
 use super::{
-    Connection, Counts, Failure, KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, Segment, State,
-    USER_TIMEOUT, flag,
+    Connection, Counts, Failure, KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, PERSIST_INTERVAL,
+    Segment, State, USER_TIMEOUT, VAIN_QUESTIONS, flag,
 };
 
 /// DupThresh: segments beyond a gap, or duplicate acknowledgements, from which on a gap is taken for a loss (RFC 5681 §3.2, RFC 6675
@@ -78,6 +78,30 @@ struct Probe {
     sent_at: Option<Nanos>,
     /// When it was sent once more.
     again_at: Nanos,
+}
+
+/// What the peer was asked for an answer's sake alone, its window or whether it lives, since it was last heard. While it answers it is
+/// there, however long it keeps its window closed (RFC 9293 §3.8.6.1); and while we were away it was not asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Questions {
+    number: u8,
+    /// When the first of them left.
+    since: Nanos,
+}
+
+impl Questions {
+    /// One leaves.
+    pub(super) fn ask(&mut self, now: Nanos) {
+        if self.number == 0 {
+            self.since = now;
+        }
+        self.number = self.number.saturating_add(1);
+    }
+
+    /// Whether several were not answered, the first for longer than `timeout`.
+    fn are_in_vain(&self, now: Nanos, timeout: Nanos) -> bool {
+        self.number >= VAIN_QUESTIONS && now - self.since > timeout
+    }
 }
 
 /// State of RACK (RFC 8985 §5.2, under the same names): the segment sent last of those that arrived.
@@ -152,7 +176,7 @@ impl Connection {
         self.recovery.dup_acks = if is_duplicate { self.recovery.dup_acks.saturating_add(1) } else { 0 };
         let octets = if self.snd_una.is_before(ack) { self.acknowledge(ack, now) } else { 0 };
         if self.flight.is_empty() {
-            self.progress = now;
+            self.note_answer(now);
         }
         self.update_snd_wnd(segment);
         self.judge_tail_loss_probe(ack, says_the_same && !tells_of_gap(segment), pipe);
@@ -196,7 +220,7 @@ impl Connection {
             // A request that had to be sent again says nothing of the wire: a full backlog drops it.
             self.timing.backoff = 0;
         }
-        self.progress = now;
+        self.note_answer(now);
         self.owes_tail_loss_probe = false;
         let octets = ack - self.snd_una;
         self.snd_una = ack;
@@ -204,6 +228,12 @@ impl Connection {
         self.outbox.drop_front(data);
         self.outbox_start = self.outbox_start + data as u32;
         octets
+    }
+
+    /// The peer has acknowledged something, or was heard while nothing was under way.
+    #[inline]
+    pub(super) fn note_answer(&mut self, now: Nanos) {
+        (self.progress, self.questions.number) = (now, 0);
     }
 
     /// How long what a probe repeated has taken. Whether its first copy is acknowledged or the probe, nobody says (Karn's algorithm,
@@ -374,9 +404,10 @@ impl Connection {
 
     /// Does what has come due.
     pub(super) fn wake(&mut self, now: Nanos, counts: &mut Counts) {
+        if self.is_given_up(now) {
+            return self.time_out();
+        }
         match self.alarm {
-            Alarm::Idle if now - self.progress > KEEP_ALIVE_IDLE + KEEP_ALIVE_TIMEOUT => self.time_out(),
-            Alarm::Persist | Alarm::Retransmission if now - self.progress > USER_TIMEOUT => self.time_out(),
             Alarm::Idle => {
                 self.owes_probe = self.is_established();
                 self.alarm_at = now + KEEP_ALIVE_INTERVAL;
@@ -384,7 +415,7 @@ impl Connection {
             Alarm::Persist => {
                 self.owes_probe = true;
                 self.timing.back_off(false);
-                self.alarm_at = now + self.timing.rto();
+                self.alarm_at = now + self.timing.rto().min(PERSIST_INTERVAL);
             }
             Alarm::Reorder => {
                 let pipe = self.flight.pipe();
@@ -400,6 +431,20 @@ impl Connection {
             }
             Alarm::Retransmission => self.lose_all(now, counts),
             Alarm::TimeWait => self.end(None),
+        }
+    }
+
+    /// Whether nothing is to be expected of the peer any more. Time alone does not tell: a program that computes, or is stopped, does not
+    /// run its stack, and comes back to a peer that was asked nothing, or whose answer was lost with nobody to ask again.
+    fn is_given_up(&self, now: Nanos) -> bool {
+        let silence = now - self.progress;
+        match self.alarm {
+            Alarm::Idle if self.is_established() => self.questions.are_in_vain(now, KEEP_ALIVE_TIMEOUT),
+            // What opens it could not even leave.
+            Alarm::Idle => silence > KEEP_ALIVE_IDLE + KEEP_ALIVE_TIMEOUT,
+            Alarm::Persist => self.questions.are_in_vain(now, USER_TIMEOUT),
+            Alarm::Retransmission => silence > USER_TIMEOUT && matches!(self.recovery.phase, Phase::Loss(_)),
+            Alarm::Reorder | Alarm::TailLossProbe | Alarm::TimeWait => false,
         }
     }
 

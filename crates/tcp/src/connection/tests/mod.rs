@@ -4,6 +4,7 @@ mod endings;
 mod hostile;
 mod limits;
 mod recovering;
+mod silence;
 mod transfers;
 
 use assay_model::units::Nanos;
@@ -147,6 +148,8 @@ struct Network {
     under_way: Vec<(Nanos, usize, Packet)>,
     /// Segments that were sent.
     number: usize,
+    /// How much later than they asked for both are asked what time has brought.
+    late: Nanos,
 }
 
 impl Network {
@@ -160,7 +163,7 @@ impl Network {
         let opening = Connection::open(&client, Seq(client_number), now);
         let client = End { shape: client, ..End::new(client_number, Some(opening)) };
         let server = End { shape: server, ..End::new(server_number, None) };
-        Self { now, ends: [client, server], under_way: Vec::new(), number: 0 }
+        Self { now, ends: [client, server], under_way: Vec::new(), number: 0, late: Nanos::ZERO }
     }
 
     fn client(&mut self) -> &mut Connection {
@@ -201,7 +204,8 @@ impl Network {
     fn step(&mut self) -> bool {
         let arrival = self.under_way.iter().map(|(at, ..)| *at).min().unwrap_or(Nanos::MAX);
         let due = self.ends.iter().filter_map(|end| end.connection.as_ref()).map(Connection::due).min();
-        let next = arrival.min(due.unwrap_or(Nanos::MAX));
+        let due = due.filter(|&due| due < Nanos::MAX).map_or(Nanos::MAX, |due| due + self.late);
+        let next = arrival.min(due);
         if next == Nanos::MAX {
             return false;
         }
