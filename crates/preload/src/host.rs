@@ -115,14 +115,24 @@ pub(crate) fn option<T: Copy>(socket: RawFd, level: c_int, name: c_int, zero: T)
 
 /// Whether a socket is TCP's.
 pub(crate) fn is_tcp(socket: RawFd) -> bool {
-    option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, 0) == Some(libc::IPPROTO_TCP)
+    protocol(socket) == Some(libc::IPPROTO_TCP)
+}
+
+/// A socket's protocol; `None` for what is no socket.
+pub(crate) fn protocol(fd: RawFd) -> Option<c_int> {
+    option(fd, libc::SOL_SOCKET, libc::SO_PROTOCOL, 0)
 }
 
 /// Sets an option to a number; a kernel that does not know it leaves things as they were.
 pub(crate) fn set_option(socket: RawFd, level: c_int, name: c_int, value: c_int) {
+    set_value(socket, level, name, &value.to_ne_bytes());
+}
+
+/// Sets an option to a value of these bytes; a kernel that does not know it leaves things as they were.
+pub(crate) fn set_value(socket: RawFd, level: c_int, name: c_int, value: &[u8]) {
     let set = real!(setsockopt: fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int);
     // SAFETY: the value is readable for its length.
-    unsafe { set(socket, level, name, (&raw const value).cast(), size_of::<c_int>() as libc::socklen_t) };
+    unsafe { set(socket, level, name, value.as_ptr().cast(), value.len() as libc::socklen_t) };
 }
 
 /// How long a blocking call may wait (`SO_RCVTIMEO` and `SO_SNDTIMEO` of socket(7)); `None` is forever.
@@ -185,6 +195,33 @@ impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: the set was filled in when this was made.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// The calling thread is not cancelled while it lives (pthread_setcancelstate(3)).
+pub(crate) struct Uncancelled {
+    before: c_int,
+}
+
+/// `PTHREAD_CANCEL_DISABLE`, in every C library of Linux.
+const DISABLE: c_int = 1;
+
+impl Uncancelled {
+    pub(crate) fn new() -> Self {
+        let mut before = 0;
+        let set = real!(pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int);
+        // SAFETY: the place is writable.
+        unsafe { set(DISABLE, &raw mut before) };
+        Self { before }
+    }
+}
+
+impl Drop for Uncancelled {
+    fn drop(&mut self) {
+        let set = real!(pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int);
+        let mut ours = DISABLE;
+        // SAFETY: the place is writable.
+        unsafe { set(self.before, &raw mut ours) };
     }
 }
 

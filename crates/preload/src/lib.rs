@@ -6,7 +6,8 @@
 //! - While a program makes calls on its sockets, its peers are heard, whether it waits or not.
 //! - A call that cannot be carried fails with an error number and one line that says why; nothing is left out silently.
 //! - What the program writes to a file does not go to the network: a number is checked before it is believed to be ours.
-//! - No call unwinds into the program, and a signal ends a wait as it would in the kernel.
+//! - No call unwinds into the program. A signal ends a call's wait, or the call goes on after it, as in the kernel (signal(7)).
+//! - Who leaves a wait and does not come back (a handler that jumps, a cancelled thread) holds up nobody else.
 //! - `unsafe` is in `heap`, `hooks`, `host`, `lock`, `process` and `signals`; what they call is safe.
 //!
 //! Must not know: HTTP, measurement, which program it is in.

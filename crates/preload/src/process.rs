@@ -4,17 +4,19 @@ pub(crate) mod waiters;
 
 use std::cell::Cell;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
 use assay_descriptors as descriptors;
 use assay_engine::clock;
 use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use waiters::Waiters;
 
 use crate::core::{Core, Report};
+use crate::host::Uncancelled;
 use crate::lock::{Guard, Lock};
 use crate::settings::{self, Settings};
 use crate::stack::{self, Stack};
@@ -41,6 +43,9 @@ thread_local! {
 /// The process that [`SHARED`] belongs to. A child of vfork(2) has another number and our memory.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
+/// The program cancels threads: then those who have the core must not go in the midst of it.
+static CANCELS: AtomicBool = AtomicBool::new(false);
+
 /// What the threads of the process share.
 pub(crate) struct Shared {
     pub(crate) core: Core<Stack>,
@@ -65,10 +70,23 @@ impl Shared {
     pub(crate) fn turn(&mut self, until: Nanos) -> Result<bool, Errno> {
         let any = self.core.turn(until)?;
         self.turned = clock::now();
-        if any {
+        self.tell_news();
+        Ok(any)
+    }
+
+    /// Wakes the threads that wait for what has happened: by the engine, or by a call of another thread's (shutdown(2)).
+    fn tell_news(&mut self) {
+        if self.core.take_news() {
             self.waiters.wake(&mut self.core);
         }
-        Ok(any)
+    }
+
+    /// An epoll instance watches a descriptor from now on, or in another way. Threads that wait for the instance hear of what is true
+    /// already, as from the kernel; should nobody wait at all, whoever does next looks by itself.
+    pub(crate) fn tell_of_watch(&mut self, fd: RawFd, flags: EventFlags) {
+        if !self.waiters.is_empty() && self.core.is_due(fd, flags) {
+            self.waiters.wake(&mut self.core);
+        }
     }
 
     /// Lets go of what a number named, if anything.
@@ -126,6 +144,8 @@ pub(crate) struct Access {
     guard: Guard<'static, Option<Shared>>,
     /// What the engine has to do may be more now.
     used: bool,
+    /// Given back after the core.
+    _uncancelled: Option<Uncancelled>,
 }
 
 impl Access {
@@ -146,6 +166,7 @@ impl Drop for Access {
         } else if shared.core.has_engine() && clock::at_last_tick() - shared.turned > AWAY {
             let _ = shared.catch_up();
         }
+        shared.tell_news();
     }
 }
 
@@ -240,7 +261,19 @@ pub(crate) fn access() -> Result<Access, Errno> {
     if is_unseen_child() {
         begin_as_child(shared);
     }
-    Ok(Access { guard, used: false })
+    let uncancelled = CANCELS.load(Ordering::Relaxed).then(Uncancelled::new);
+    Ok(Access { guard, used: false, _uncancelled: uncancelled })
+}
+
+/// The program is about to cancel a thread. Whoever has the core now has given it back by then, and from now on whoever takes it
+/// cannot be cancelled before that: some of what the engine calls are places where threads are (pthreads(7)).
+pub(crate) fn expect_cancellation() {
+    if settings().is_some()
+        && !CANCELS.load(Ordering::Relaxed)
+        && let Ok(_held) = access()
+    {
+        CANCELS.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Whether another thread waits for the core.
@@ -359,7 +392,7 @@ fn begin_as_child(shared: &mut Shared) {
     let core = &shared.core;
     let parents = descriptors::listed(0, u32::MAX).filter(|&fd| !core.has_bell(fd));
     parents.for_each(close_parents);
-    shared.waiters = Waiters::new();
+    shared.waiters.begin_as_child();
     shared.has_children = false;
 }
 

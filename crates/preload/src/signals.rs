@@ -8,6 +8,10 @@
 //! Signals that tell of a fault of the instruction itself cannot wait, and a program that installs a handler by an instruction of
 //! its own is not seen; a lock tells those that its thread has it, and the call fails with `EDEADLK`.
 //!
+//! A handler that has ended a call's wait also tells whether that call is made again, by how it was installed (`SA_RESTART`). Of several
+//! that came together the last one to return counts: it is the one that the kernel would have gone by. One that is not seen tells
+//! nothing, and the call fails with `EINTR`.
+//!
 //! One case is left that can wait for ever: a handler that has interrupted malloc(3) and uses a socket of the stack, at the moment at
 //! which another thread forks: fork(3) has our locks then and waits for that of malloc(3).
 
@@ -23,6 +27,23 @@ thread_local! {
     static LOCKS: Cell<u32> = const { Cell::new(0) };
     /// Signals wait behind a mask; this is the one to come back to.
     static BEFORE: Cell<Option<Mask>> = const { Cell::new(None) };
+    /// Whether the handler that returned last was installed with `SA_RESTART`.
+    static RESTART: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A call is about to wait.
+pub(crate) fn expect() {
+    RESTART.set(false);
+}
+
+/// A handler has returned; calls that it has interrupted are to be made again, or not.
+pub(crate) fn note_return(restart: bool) {
+    RESTART.set(restart);
+}
+
+/// Whether the call whose wait a signal has ended is to be made again.
+pub(crate) fn restart() -> bool {
+    RESTART.get()
 }
 
 /// From now on handlers wait.

@@ -8,9 +8,14 @@
 //! of the kernel's and for a descriptor by which a thread that lets the engine move on tells them that something they wait for has
 //! happened. Who stops driving wakes another to do so.
 //!
+//! A thread may leave its wait and never come back here: a handler jumps out of it (siglongjmp(3)), or the thread is cancelled. So a
+//! wait is over as soon as a signal has ended it, before the program's handler runs ([`leave`]). Where no handler of ours is called (a
+//! cancellation, a handler that nobody sees) it is over when the thread waits again, hears another signal, or ends. What such a wait
+//! has on its stack is left as it is, so it owns nothing there that others need.
+//!
 //! [`Engine::wake_source`]: assay_engine::Engine::wake_source
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::Arc;
 
@@ -22,6 +27,7 @@ use rustix::io::Errno;
 use crate::host::{self, Held};
 use crate::process::waiters::{Wake, Wants};
 use crate::process::{self, Shared};
+use crate::signals;
 
 /// An engine without a descriptor waits by itself, at most so long before the kernel is asked for its descriptors and for signals,
 /// right after something happened; then an eighth of the time since, so that a wait is at most that much too long.
@@ -30,6 +36,16 @@ const SLICE_SHARE: u64 = 8;
 const SLICE_AT_MOST: Nanos = Nanos::from_millis(1);
 /// A driver that holds the core while others want it leaves it to them for so long.
 const LEAVE_TO_OTHERS: Nanos = Nanos::from_micros(50);
+
+/// No wait has this number.
+const NO_WAIT: u64 = 0;
+
+thread_local! {
+    /// The number of the wait that the thread is in, or was in when it left without a word.
+    static WAIT: Cell<u64> = const { Cell::new(NO_WAIT) };
+    /// The descriptor by which the thread is woken, once it has waited.
+    static OWN: Own = const { Own(RefCell::new(None)) };
+}
 
 /// How a wait ended.
 pub(crate) enum WaitOutcome<T> {
@@ -50,15 +66,54 @@ pub(crate) fn wait<T>(
     mask: Option<&libc::sigset_t>,
     attempt: impl FnMut(&mut Shared) -> Option<T>,
 ) -> Result<WaitOutcome<T>, Errno> {
+    let outcome = wait_or_restart(wants, host, deadline, mask, attempt);
+    outcome.map_err(|error| if error == Errno::RESTART { Errno::INTR } else { error })
+}
+
+/// Waits like [`wait`], for a call that signal(7) has go on: if the handler that ended it is one whose calls do (`SA_RESTART`), the
+/// error is [`Errno::RESTART`].
+pub(crate) fn wait_or_restart<T>(
+    wants: &Wants,
+    host: &[libc::pollfd],
+    deadline: Nanos,
+    mask: Option<&libc::sigset_t>,
+    attempt: impl FnMut(&mut Shared) -> Option<T>,
+) -> Result<WaitOutcome<T>, Errno> {
     let held = Held::new();
     let wake = own_wake()?;
-    let number = process::access()?.waiters.enlist(wants, &wake);
-    let mut descriptors = vec![watched(wake.number()), watched(-1)];
-    descriptors.extend_from_slice(host);
+    // Most waits are for one descriptor of the kernel's, or none, and take no memory.
+    let mut few = [watched(wake.number()), watched(-1), watched(-1)];
+    let mut many = Vec::new();
+    let descriptors = match host {
+        [] => &mut few[..2],
+        &[one] => {
+            few[2] = one;
+            &mut few[..]
+        }
+        _ => {
+            many.extend(few[..2].iter().chain(host));
+            &mut many[..]
+        }
+    };
+    leave();
+    let number = process::access()?.waiters.enlist(wants, wake);
+    WAIT.set(number);
     let wait = Wait { number, deadline, mask: mask.unwrap_or(&held.before), since: clock::now() };
-    let outcome = wait.run(&mut descriptors, attempt);
+    let outcome = wait.run(descriptors, attempt);
+    WAIT.set(NO_WAIT);
     process::access()?.waiters.dismiss(number);
     outcome
+}
+
+/// Takes the calling thread off those that wait, if it is among them: should it drive, another does so from now on.
+pub(crate) fn leave() {
+    let number = WAIT.replace(NO_WAIT);
+    if number != NO_WAIT
+        && let Ok(mut shared) = process::access()
+    {
+        shared.waiters.dismiss(number);
+        shared.leave_quietly();
+    }
 }
 
 struct Wait<'a> {
@@ -89,7 +144,10 @@ impl Wait<'_> {
             slice = nap.slice;
             shared.leave_quietly();
             let sleep = nap.sleep.min(self.deadline - now);
-            host::ppoll(descriptors, Some(sleep), Some(self.mask))?;
+            signals::expect();
+            if let Err(error) = host::ppoll(descriptors, Some(sleep), Some(self.mask)) {
+                return Err(if error == Errno::INTR && signals::restart() { Errno::RESTART } else { error });
+            }
             if descriptors[0].revents != 0 {
                 hush(descriptors[0].fd);
             }
@@ -148,12 +206,20 @@ pub(crate) fn watched(fd: RawFd) -> libc::pollfd {
     libc::pollfd { fd, events: libc::POLLIN, revents: 0 }
 }
 
+/// A thread's own descriptor, and an end of its last wait when the thread ends.
+struct Own(RefCell<Option<Arc<Wake>>>);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
 /// The descriptor by which this thread is woken. A child of fork(2) would share the one it inherits with its parent.
 fn own_wake() -> Result<Arc<Wake>, Errno> {
-    thread_local!(static WAKE: RefCell<Option<Arc<Wake>>> = const { RefCell::new(None) });
     let made = || Wake::new().map(Arc::new);
-    let kept = WAKE.try_with(|wake| {
-        let mut wake = wake.try_borrow_mut().ok()?;
+    let kept = OWN.try_with(|own| {
+        let mut wake = own.0.try_borrow_mut().ok()?;
         let known = wake.as_ref().filter(|known| known.is_whole());
         let own = known.map_or_else(|| made().ok(), |known| Some(Arc::clone(known)))?;
         *wake = Some(Arc::clone(&own));

@@ -63,11 +63,9 @@ impl<E: Engine> Core<E> {
             return Err(error);
         }
         let stream = listener.pop().ok_or(Errno::AGAIN)?;
-        if !listener.is_full()
-            && std::mem::take(&mut listener.paused)
-            && let Some(engine) = &mut self.engine
-        {
-            engine.pause_accepting(listener.address, false);
+        if listener.paused && !listener.is_full() {
+            let address = listener.engine_address();
+            self.set_paused(address, false);
         }
         Ok(stream)
     }
@@ -111,7 +109,8 @@ impl<E: Engine> Core<E> {
         matches!(self.object(fd), Some(Object::Stream(_)))
     }
 
-    /// Begins to connect; readiness for sending tells that it has come to an end, [`take_error`](Self::take_error) to which.
+    /// Begins to connect; readiness for sending tells that it has come to an end, [`connected`](Self::connected) to which. A socket that
+    /// could not connect may try again, once the program knows.
     pub(crate) fn connect(
         &mut self,
         fd: RawFd,
@@ -119,22 +118,40 @@ impl<E: Engine> Core<E> {
         local: Option<IpAddr>,
         nonblocking: bool,
     ) -> Result<(), Errno> {
-        match self.object(fd) {
-            None => {}
-            Some(Object::Stream(id)) => return Err(self.progress(id)),
+        let before = match self.object(fd) {
+            None => None,
+            Some(Object::Stream(id)) => {
+                self.check_connecting(id)?;
+                Some(id)
+            }
             Some(_) => return Err(Errno::INVAL),
-        }
+        };
         self.open_for_itself(remote)?;
         let conn = self.engine()?.connect(super::in_family_of(remote, false), local).map_err(|error| {
             crate::log::say(&error.to_string());
             errno(&error)
         })?;
+        if let Some((id, stream)) = before.and_then(|id| Some((id, self.streams.get_mut(id)?))) {
+            stream.begin_again(conn);
+            name_slot(&mut self.by_slot, conn, id);
+            return Ok(());
+        }
         let mut stream = Stream::new(conn, Phase::Connecting);
         (stream.descriptors, stream.nonblocking) = (1, nonblocking);
         let id = self.streams.insert(stream);
         name_slot(&mut self.by_slot, conn, id);
         self.put(fd, Object::Stream(id));
         Ok(())
+    }
+
+    /// Whether it has connected, as a call that waits for that tells.
+    pub(crate) fn connected(&mut self, fd: RawFd) -> Result<(), Errno> {
+        let stream = stream(self.object(fd), &mut self.streams)?;
+        match stream.phase {
+            Phase::Connecting => Err(Errno::AGAIN),
+            Phase::Open => Ok(()),
+            Phase::Gone | Phase::Foreign => Err(stream.tell_failure()),
+        }
     }
 
     /// A program may connect to itself: then it will wait for what comes. If a child has the listener, the child will.
@@ -145,13 +162,17 @@ impl<E: Engine> Core<E> {
         self.open_listeners()
     }
 
-    /// How far a connection is, as another connect(2) would tell.
-    fn progress(&mut self, id: Id) -> Errno {
-        match self.streams.get_mut(id) {
-            Some(stream) if stream.phase == Phase::Connecting => Errno::ALREADY,
-            Some(stream) if stream.phase == Phase::Open => Errno::ISCONN,
-            Some(stream) => stream.error.take().unwrap_or(Errno::CONNABORTED),
-            None => Errno::BADF,
+    /// Whether a socket that has connected before, or tried to, may do so now. The first call after a failure only tells it, unless the
+    /// one that failed has waited for it (`__inet_stream_connect` of the kernel).
+    fn check_connecting(&mut self, id: Id) -> Result<(), Errno> {
+        let stream = self.streams.get_mut(id).ok_or(Errno::BADF)?;
+        match stream.phase {
+            Phase::Connecting => Err(Errno::ALREADY),
+            Phase::Open => Err(Errno::ISCONN),
+            Phase::Gone if stream.may_connect => Ok(()),
+            // It was connected once.
+            Phase::Gone if stream.addresses.is_some() => Err(Errno::ISCONN),
+            Phase::Gone | Phase::Foreign => Err(stream.tell_failure()),
         }
     }
 
@@ -166,7 +187,8 @@ impl<E: Engine> Core<E> {
         if parts.iter().all(|p| p.is_empty()) {
             return Ok(0);
         }
-        let open = stream.phase == Phase::Open && !stream.receiving_ended;
+        // What arrived before the program ended this direction, or comes all the same, is there to be read, as in Linux.
+        let open = stream.phase == Phase::Open;
         let Some(engine) = self.engine.as_mut().filter(|_| open) else { return stream.nothing_to_receive() };
         let view = engine.receive(stream.conn);
         let mut copied = 0;
@@ -199,6 +221,10 @@ impl<E: Engine> Core<E> {
         let stream = stream(self.object(fd), &mut self.streams)?;
         stream.check_sending()?;
         let engine = self.engine.as_mut().ok_or(Errno::NOTCONN)?;
+        let wanted: usize = parts.iter().map(|p| p.len()).sum();
+        if wanted == 0 {
+            return Ok(0);
+        }
         if stream.blocked {
             return Err(Errno::AGAIN);
         }
@@ -209,15 +235,16 @@ impl<E: Engine> Core<E> {
                 engine.send(stream.conn, &parts)
             }
         };
-        let wanted: usize = parts.iter().map(|p| p.len()).sum();
         stream.blocked = sent < wanted || engine.queued(stream.conn) > 0;
-        if sent == 0 && wanted > 0 { Err(Errno::AGAIN) } else { Ok(sent) }
+        if sent == 0 { Err(Errno::AGAIN) } else { Ok(sent) }
     }
 
     /// Ends the directions that are given.
     pub(crate) fn shutdown(&mut self, fd: RawFd, receiving: bool, sending: bool) -> Result<(), Errno> {
-        if let Some(Object::Listener(id)) = self.object(fd) {
-            return self.stop_listening(id);
+        if let Some(object @ Object::Listener(id)) = self.object(fd) {
+            self.stop_listening(id)?;
+            self.notify(object);
+            return Ok(());
         }
         let Some(Object::Stream(id)) = self.object(fd) else { return Err(Errno::NOTCONN) };
         let stream = self.streams.get_mut(id).ok_or(Errno::BADF)?;
@@ -334,12 +361,16 @@ impl<E: Engine> Core<E> {
     /// The kernel resets whoever was not accepted (listen(2)), and accepts nobody any more.
     fn stop_listening(&mut self, id: Id) -> Result<(), Errno> {
         let listener = self.listeners.get_mut(id).ok_or(Errno::BADF)?;
-        let (address, waiting) = (listener.address, listener.take_waiting());
-        listener.error = Some(Errno::INVAL);
-        if let Some(engine) = self.engine.as_mut().filter(|_| listener.opened) {
+        let (address, waiting) = (listener.engine_address(), listener.take_waiting());
+        let was_open = listener.is_open_at(address);
+        (listener.error, listener.wanted) = (Some(Errno::INVAL), false);
+        // Others may share the address.
+        if was_open
+            && !self.is_open_at(address)
+            && let Some(engine) = &mut self.engine
+        {
             engine.stop_listening_at(address);
         }
-        listener.wanted = false;
         waiting.into_iter().for_each(|stream| self.drop_stream(stream, true));
         Ok(())
     }

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::Watchers;
 use super::arena::Id;
+use super::{Inheritance, Watchers, in_family_of};
 
 /// As many as the kernel's `net.core.somaxconn` allows in its largest setting.
 const BACKLOG_AT_MOST: usize = 65_535;
@@ -22,12 +23,16 @@ pub(crate) struct Listener {
     pub(crate) wanted: bool,
     /// A child has it too.
     pub(crate) shared: bool,
-    /// The engine of this process listens for it.
+    /// The engine of this process listens for it, unless there is an `error`.
     pub(crate) opened: bool,
-    /// The engine was told to pause.
+    /// The engine was told to pause at its address.
     pub(crate) paused: bool,
     /// Why the engine could not listen.
     pub(crate) error: Option<Errno>,
+    /// The number of the connection that came to it last, among all that came.
+    pub(crate) taken: u64,
+    /// What its connections have from it, if anything.
+    pub(crate) inheritance: Option<Arc<Inheritance>>,
     /// Others may listen there too (socket(7), SO_REUSEPORT).
     shares_port: bool,
     backlog: usize,
@@ -55,6 +60,8 @@ impl Listener {
             opened: false,
             paused: false,
             error: None,
+            taken: 0,
+            inheritance: None,
             shares_port: terms.shares_port,
             backlog: terms.backlog.clamp(1, BACKLOG_AT_MOST),
             waiting: VecDeque::new(),
@@ -63,6 +70,17 @@ impl Listener {
 
     pub(crate) fn set_backlog(&mut self, backlog: usize) {
         self.backlog = backlog.clamp(1, BACKLOG_AT_MOST);
+    }
+
+    /// Where the engine listens for it. A program for both families (every JVM) names an IPv4 address in IPv6's way; the engine knows it
+    /// by its own.
+    pub(crate) fn engine_address(&self) -> SocketAddr {
+        in_family_of(self.address, false)
+    }
+
+    /// Whether the engine listens for it, at this address.
+    pub(crate) fn is_open_at(&self, engine_address: SocketAddr) -> bool {
+        self.opened && self.error.is_none() && self.engine_address() == engine_address
     }
 
     /// Keeps a connection for the program, also beyond the backlog: its peer has been told that it is established, and the
@@ -108,7 +126,8 @@ impl Listener {
 
     /// Whether a connection with this local address is ours.
     pub(crate) fn takes(&self, local: SocketAddr) -> Taking {
-        if self.address.port() != local.port() {
+        // With an error it does not listen.
+        if self.address.port() != local.port() || self.error.is_some() {
             return Taking::No;
         }
         let (ours, theirs) = (self.address.ip(), local.ip().to_canonical());

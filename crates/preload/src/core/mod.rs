@@ -7,11 +7,13 @@
 mod arena;
 mod calls;
 mod counters;
+pub(crate) mod inheritance;
 mod listener;
 mod set;
 mod stream;
 mod watching;
 
+use std::cmp::Reverse;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
@@ -23,6 +25,7 @@ use rustix::io::Errno;
 use arena::{Arena, Id};
 pub(crate) use calls::Way;
 pub(crate) use counters::Counters;
+use inheritance::Inheritance;
 pub(crate) use listener::Terms;
 use listener::{Listener, Taking};
 pub(crate) use set::Report;
@@ -53,12 +56,18 @@ pub(crate) struct Core<E> {
     listeners: Arena<Listener>,
     streams: Arena<Stream>,
     sets: Arena<Set>,
+    /// Epoll instances in which others hang: their numbers, and those of the others.
+    nested: Vec<(RawFd, RawFd)>,
     /// Streams by the slot of their connection.
     by_slot: Vec<Option<Id>>,
     /// The engine does not listen yet for some listeners whose connections are waited for.
     unopened: bool,
+    /// Connections that came to listeners.
+    taken: u64,
     /// The engine said that bytes could be received, and there were none.
     came_to_nothing: bool,
+    /// Something has happened to an object since [`Core::take_news`], by the engine or by a call of the program's.
+    news: bool,
     /// Counters of engines that broke.
     lost: Counters,
     events: Vec<Event>,
@@ -73,9 +82,12 @@ impl<E: Engine> Core<E> {
             listeners: Arena::new(),
             streams: Arena::new(),
             sets: Arena::new(),
+            nested: Vec::new(),
             by_slot: Vec::new(),
             unopened: false,
+            taken: 0,
             came_to_nothing: false,
+            news: false,
             lost: Counters::default(),
             events: Vec::new(),
         }
@@ -108,6 +120,11 @@ impl<E: Engine> Core<E> {
         let any = !events.is_empty();
         self.events = events;
         Ok(any)
+    }
+
+    /// Whether anything has happened since this was asked: then threads that wait have to be told.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
     }
 
     /// Counters of the engine and of those that were lost before it.
@@ -145,7 +162,8 @@ impl<E: Engine> Core<E> {
         *self.table.get(usize::try_from(descriptor).ok()?)?
     }
 
-    /// What is true of an object now, as epoll_ctl(2) names it.
+    /// What may be true of an object now, as epoll_ctl(2) names it: of an epoll instance it is only known that something has happened
+    /// ([`truth`](Self::truth)).
     pub(crate) fn readiness(&mut self, object: Object) -> EventFlags {
         readiness(object, &self.listeners, &self.streams, &self.sets, &mut self.engine)
     }
@@ -232,20 +250,43 @@ impl<E: Engine> Core<E> {
 
     fn open_listeners(&mut self) -> Result<(), Errno> {
         self.unopened = false;
-        if !self.listeners.iter().any(|(_, l)| l.wanted && !l.opened) {
-            return Ok(());
-        }
-        self.engine()?;
-        let Some(engine) = &mut self.engine else { return Ok(()) };
-        for listener in self.listeners.iter_mut().filter(|l| l.wanted && !l.opened) {
-            listener.opened = true;
-            // A program for both families (every JVM) names an IPv4 address in IPv6's way; the stack knows it by its own.
-            if let Err(error) = engine.listen(in_family_of(listener.address, false)) {
-                crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
-                listener.error = Some(errno(&error));
-            }
+        let unopened = self.listeners.iter().filter(|(_, l)| l.wanted && !l.opened);
+        for id in unopened.map(|(id, _)| id).collect::<Vec<_>>() {
+            self.open_listener(id)?;
         }
         Ok(())
+    }
+
+    /// Has the engine listen for a listener. It does so once for all that share an address (SO_REUSEPORT, socket(7)).
+    fn open_listener(&mut self, id: Id) -> Result<(), Errno> {
+        let Some(address) = self.listeners.get(id).map(Listener::engine_address) else { return Ok(()) };
+        let refused = if self.is_open_at(address) {
+            // There is room now.
+            self.set_paused(address, false);
+            None
+        } else {
+            self.engine()?.listen(address).err()
+        };
+        let Some(listener) = self.listeners.get_mut(id) else { return Ok(()) };
+        listener.opened = true;
+        if let Some(error) = refused {
+            crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
+            listener.error = Some(errno(&error));
+        }
+        Ok(())
+    }
+
+    /// Whether the engine listens there for any listener.
+    fn is_open_at(&self, address: SocketAddr) -> bool {
+        self.listeners.iter().any(|(_, l)| l.is_open_at(address))
+    }
+
+    /// Has the engine hold connections to an address back, or let them come.
+    fn set_paused(&mut self, address: SocketAddr, paused: bool) {
+        self.listeners.iter_mut().filter(|l| l.is_open_at(address)).for_each(|l| l.paused = paused);
+        if let Some(engine) = &mut self.engine {
+            engine.pause_accepting(address, paused);
+        }
     }
 
     fn dispatch(&mut self, event: Event) {
@@ -279,25 +320,33 @@ impl<E: Engine> Core<E> {
     fn take_in(&mut self, conn: Conn) {
         let Some(engine) = &mut self.engine else { return };
         let Some(addresses) = engine.addresses(conn) else { return engine.abort(conn) };
-        // Of several for one address (SO_REUSEPORT, socket(7)), nginx's workers wait each for one.
-        let best = self.listeners.iter().max_by_key(|(_, l)| (l.takes(addresses.0), l.wanted));
+        // Of several for one address (SO_REUSEPORT, socket(7)), nginx's workers wait each for one. Those that are waited for take turns.
+        let rank = |l: &Listener| (l.takes(addresses.0), l.wanted, !l.is_full(), Reverse(l.taken));
+        let best = self.listeners.iter().max_by_key(|(_, l)| rank(l));
         let Some((id, _)) = best.filter(|(_, l)| l.takes(addresses.0) > Taking::No) else {
             return engine.abort(conn);
         };
         let mut stream = Stream::new(conn, Phase::Open);
         stream.addresses = Some(addresses);
+        stream.untold = self.listeners.get(id).and_then(|l| l.inheritance.clone());
+        stream.resets = stream.untold.as_ref().is_some_and(|inheritance| inheritance.resets);
         let stream = self.streams.insert(stream);
         name_slot(&mut self.by_slot, conn, stream);
+        self.taken += 1;
         let Some(listener) = self.listeners.get_mut(id) else { return };
         listener.push(stream);
-        if listener.is_full() && !std::mem::replace(&mut listener.paused, true) {
-            engine.pause_accepting(listener.address, true);
+        listener.taken = self.taken;
+        let address = listener.engine_address();
+        let is_full = listener.is_full() && !listener.paused;
+        if is_full && self.listeners.iter().all(|(_, l)| l.is_full() || !l.is_open_at(address)) {
+            self.set_paused(address, true);
         }
         self.notify(Object::Listener(id));
     }
 
     /// Something happened to an object: whoever watches it has to look.
     fn notify(&mut self, object: Object) {
+        self.news = true;
         let watchers = match object {
             Object::Listener(id) => self.listeners.get(id).map(|l| &l.watchers),
             Object::Stream(id) => self.streams.get(id).map(|s| &s.watchers),

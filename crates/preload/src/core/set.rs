@@ -17,6 +17,11 @@ pub(super) const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
 const MANNERS: EventFlags =
     EventFlags::ET.union(EventFlags::ONESHOT).union(EventFlags::EXCLUSIVE).union(EventFlags::WAKEUP);
 
+/// What of an object's truth an interest with these flags is told.
+pub(super) fn wanted(flags: EventFlags) -> EventFlags {
+    flags.difference(MANNERS) | ALWAYS
+}
+
 #[derive(Default)]
 pub(crate) struct Set {
     /// Descriptors of the program that name it.
@@ -113,6 +118,20 @@ impl Set {
         }
     }
 
+    /// Whether a collection would report anything. What it finds untrue is off the list, as after a collection.
+    pub(crate) fn is_ready(&mut self, mut truth: impl FnMut(Object) -> EventFlags) -> bool {
+        while let Some(&id) = self.ready.front() {
+            if let Some(interest) = self.interests.0.get_mut(id) {
+                if !interest.spent && truth(interest.object).intersects(wanted(interest.flags)) {
+                    return true;
+                }
+                interest.listed = false;
+            }
+            self.ready.pop_front();
+        }
+        false
+    }
+
     /// Whether anything may be ready.
     pub(crate) fn may_be_ready(&self) -> bool {
         !self.ready.is_empty()
@@ -136,7 +155,7 @@ impl Set {
             let Some(id) = self.ready.pop_front() else { return };
             let Some(interest) = self.interests.0.get_mut(id) else { continue };
             interest.listed = false;
-            let flags = truth(interest.object) & (interest.flags.difference(MANNERS) | ALWAYS);
+            let flags = truth(interest.object) & wanted(interest.flags);
             if flags.is_empty() || interest.spent {
                 continue;
             }
@@ -200,6 +219,21 @@ mod tests {
         assert_eq!(collected(&mut set, BOTH | EventFlags::ERR), []);
         set.change(id, EventFlags::OUT | EventFlags::ONESHOT, 8);
         assert_eq!(collected(&mut set, BOTH), [EventFlags::OUT]);
+    }
+
+    #[test]
+    fn looking_takes_nothing_but_what_is_untrue() {
+        let mut set = Set::default();
+        let id = set.insert(3, object(), EventFlags::IN | EventFlags::ET, 7);
+        assert!(set.is_ready(|_| BOTH) && set.is_ready(|_| BOTH));
+        assert_eq!(collected(&mut set, BOTH), [EventFlags::IN]);
+        assert!(!set.is_ready(|_| BOTH), "an edge is reported once");
+        set.list(id);
+        assert!(!set.is_ready(|_| EventFlags::OUT) && !set.is_ready(|_| BOTH), "it has to happen again");
+        set.change(id, EventFlags::IN | EventFlags::ONESHOT, 8);
+        assert_eq!(collected(&mut set, BOTH), [EventFlags::IN]);
+        set.list(id);
+        assert!(!set.is_ready(|_| BOTH), "silent until changed");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! One connection as the program sees it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use assay_engine::{Conn, Reason};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::Watchers;
+use super::{Inheritance, Watchers};
 
 pub(crate) struct Stream {
     pub(crate) conn: Conn,
@@ -17,6 +18,8 @@ pub(crate) struct Stream {
     pub(crate) nonblocking: bool,
     /// Closing resets it (socket(7), SO_LINGER of no time).
     pub(crate) resets: bool,
+    /// What it has from its listener, and the kernel's socket in its place has not been told.
+    pub(crate) untold: Option<Arc<Inheritance>>,
     /// Our address and the peer's.
     pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
     /// To be reported to the program once, by whatever it calls next (SO_ERROR of socket(7)).
@@ -28,6 +31,8 @@ pub(crate) struct Stream {
     pub(crate) receiving_ended: bool,
     /// Bytes wait for room; the engine will tell when they have left.
     pub(crate) blocked: bool,
+    /// It could not connect, and the program knows: it may try again.
+    pub(crate) may_connect: bool,
 }
 
 /// Where a connection is in its life.
@@ -52,13 +57,28 @@ impl Stream {
             watchers: Watchers::new(),
             nonblocking: false,
             resets: false,
+            untold: None,
             addresses: None,
             error: None,
             peer_ended: false,
             sending_ended: false,
             receiving_ended: false,
             blocked: false,
+            may_connect: false,
         }
+    }
+
+    /// Begins to connect once more, as the same socket of the program's.
+    pub(crate) fn begin_again(&mut self, conn: Conn) {
+        let (descriptors, watchers) = (self.descriptors, std::mem::take(&mut self.watchers));
+        let (nonblocking, resets) = (self.nonblocking, self.resets);
+        *self = Self { descriptors, watchers, nonblocking, resets, ..Self::new(conn, Phase::Connecting) };
+    }
+
+    /// Why it did not connect; the program knows from now on.
+    pub(crate) fn tell_failure(&mut self) -> Errno {
+        self.may_connect = self.phase == Phase::Gone;
+        self.error.take().unwrap_or(Errno::CONNABORTED)
     }
 
     /// Whether the engine has it.

@@ -1,5 +1,7 @@
 //! The core on a real engine, against plain sockets of the kernel.
 
+mod user;
+
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -184,6 +186,7 @@ fn a_full_connection_is_writable_again_when_there_is_room() {
         }
     };
     assert_eq!((refused, reported(&mut core)), (Errno::AGAIN, vec![]));
+    assert_eq!((core.send(FIRST, &[]), core.send(FIRST, &[IoSlice::new(b"")])), (Ok(0), Ok(0)));
     let reader = std::thread::spawn(move || {
         let mut got = vec![0; sent];
         peer.read_exact(&mut got).unwrap();
@@ -213,6 +216,19 @@ fn the_peers_end_is_an_event_and_our_direction_goes_on() {
     peer.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "heard");
     assert!(reported(&mut core)[0].contains(EventFlags::HUP), "both directions have ended");
+}
+
+#[test]
+fn what_came_can_be_read_after_the_program_has_ended_this_direction() {
+    let (mut core, mut peer) = pair();
+    peer.write_all(b"before").unwrap();
+    until(&mut core, |core| is_readable(core, FIRST).then_some(()));
+    core.shutdown(FIRST, true, false).unwrap();
+    assert_eq!(receive(&mut core, FIRST).unwrap(), b"before");
+    assert_eq!(receive(&mut core, FIRST).unwrap(), b"", "0 bytes are the end");
+    peer.write_all(b"behind").unwrap();
+    settle(&mut core);
+    assert_eq!(receive(&mut core, FIRST).unwrap(), b"behind", "as in Linux");
 }
 
 #[test]
@@ -285,11 +301,51 @@ fn a_full_backlog_holds_connections_back_and_resets_none() {
 }
 
 #[test]
+fn full_backlogs_at_one_address_hold_back_until_one_has_room() {
+    let (mut core, address) = listening(Terms { backlog: 2, ..sharing() });
+    core.listen(SET, address, Terms { backlog: 3, ..sharing() }).unwrap();
+    assert_eq!(core.accept(SET).err(), Some(Errno::AGAIN));
+    let peers: Vec<TcpStream> = (0..PEERS).map(|_| TcpStream::connect(address).unwrap()).collect();
+    settle(&mut core);
+    let take = |core: &mut Core<Epoll>, fd| {
+        let stream = [LISTENER, SET].into_iter().find_map(|listener| core.accept(listener).ok())?;
+        core.adopt(stream, fd, true)
+    };
+    let half = FIRST + PEERS / 2;
+    for fd in FIRST..half {
+        until(&mut core, |core| take(core, fd));
+    }
+    // One of them goes, full as it is, and another comes.
+    core.close(LISTENER);
+    core.listen(LISTENER, address, sharing()).unwrap();
+    let others = (half..).map_while(|fd| {
+        settle(&mut core);
+        take(&mut core, fd)
+    });
+    let taken = others.count() as i32 + PEERS / 2;
+    let is_reset = |mut peer: &TcpStream| {
+        peer.set_nonblocking(true).unwrap();
+        peer.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+    };
+    let resets = peers.iter().filter(|peer| is_reset(peer)).count() as i32;
+    assert!(taken + resets == PEERS && resets < PEERS / 2, "{taken} taken, {resets} reset");
+}
+
+#[test]
 fn a_listener_that_is_closed_refuses() {
     let (mut core, address) = listening(terms(8));
     core.close(LISTENER);
     core.turn(Nanos::ZERO).unwrap();
     assert!(TcpStream::connect(address).is_err());
+    // As a JVM names it.
+    core.listen(LISTENER, super::in_family_of(address, true), terms(8)).unwrap();
+    assert_eq!(core.accept(LISTENER).err(), Some(Errno::AGAIN));
+    core.turn(Nanos::ZERO).unwrap();
+    let waiting = TcpStream::connect(address).unwrap();
+    core.close(LISTENER);
+    core.turn(Nanos::ZERO).unwrap();
+    assert!(TcpStream::connect(address).is_err());
+    drop(waiting);
 }
 
 #[test]
@@ -313,6 +369,33 @@ fn connecting_ends_in_success_or_in_an_error() {
     assert_eq!(core.take_error(FIRST + 1), Some(Errno::CONNREFUSED));
 }
 
+#[test]
+fn who_could_not_connect_may_try_again_when_that_has_been_told() {
+    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let mut core = Core::new(epoll);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
+    core.connect(FIRST, address, None, true).unwrap();
+    core.watch(SET, FIRST, EventFlags::OUT, 7).unwrap();
+    until(&mut core, |core| reported(core).iter().any(|flags| flags.contains(EventFlags::ERR)).then_some(()));
+    assert_eq!(core.connect(FIRST, address, None, true), Err(Errno::CONNREFUSED), "it is told");
+    core.connect(FIRST, address, None, true).unwrap();
+    assert_eq!(core.connect(FIRST, address, None, true), Err(Errno::ALREADY));
+    let refused = until(&mut core, |core| core.connected(FIRST).err().filter(|&error| error != Errno::AGAIN));
+    assert_eq!(refused, Errno::CONNREFUSED);
+
+    let listener = TcpListener::bind(address).unwrap();
+    core.connect(FIRST, address, None, true).unwrap();
+    until(&mut core, |core| core.connected(FIRST).ok());
+    assert_eq!(reported(&mut core), [EventFlags::OUT], "it is watched as before");
+    let (mut peer, _) = listener.accept().unwrap();
+    peer.write_all(b"hello").unwrap();
+    assert_eq!(until(&mut core, |core| receive(core, FIRST).ok()), b"hello");
+    rustix::net::sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    until(&mut core, |core| core.addresses(FIRST).is_none().then_some(()));
+    assert_eq!(core.connect(FIRST, address, None, true), Err(Errno::ISCONN), "it was connected");
+}
+
 /// Listens there too and waits for connections; returns what accepting says.
 fn error_of_listening(core: &mut Core<Epoll>, fd: i32, address: SocketAddr) -> Option<Errno> {
     core.listen(fd, address, sharing()).unwrap();
@@ -327,8 +410,10 @@ fn error_of_listening(core: &mut Core<Epoll>, fd: i32, address: SocketAddr) -> O
 fn who_cannot_listen_is_told_why() {
     let (mut core, address) = listening(sharing());
     assert_eq!(core.listen(FIRST, address, terms(8)), Err(Errno::ADDRINUSE), "it shares with nobody");
-    // The engine has one listener for an address, which is known when it is to listen.
-    assert_eq!(error_of_listening(&mut core, FIRST, address), Some(Errno::ADDRINUSE));
+    // Another program's, which is known when the engine is to listen.
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let theirs = taken.local_addr().unwrap();
+    assert_eq!(error_of_listening(&mut core, FIRST, theirs), Some(Errno::ADDRINUSE));
     // Nobody's: it is for documentation (RFC 5737).
     let elsewhere = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), address.port()));
     assert_eq!(error_of_listening(&mut core, FIRST + 1, elsewhere), Some(Errno::ADDRNOTAVAIL));

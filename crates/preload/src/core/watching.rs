@@ -7,7 +7,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use super::arena::Id;
-use super::set::ALWAYS;
+use super::set::{ALWAYS, wanted};
 use super::{Core, Object, Report, Set, readiness};
 use crate::fdinfo::Watch;
 
@@ -104,6 +104,11 @@ impl<E: Engine> Core<E> {
         Ok(())
     }
 
+    /// Whether an interest with these flags in what a descriptor names has something to report already.
+    pub(crate) fn is_due(&mut self, target: RawFd, flags: EventFlags) -> bool {
+        self.object(target).is_some_and(|object| self.readiness(object).intersects(wanted(flags)))
+    }
+
     /// Appends what the epoll instance has to report until `reports` holds `room`.
     pub(crate) fn collect(&mut self, set: RawFd, reports: &mut Vec<Report>, room: usize) {
         let Some(Object::Set(id)) = self.object(set) else { return };
@@ -113,6 +118,30 @@ impl<E: Engine> Core<E> {
         if let Some(place) = sets.get_mut(id) {
             *place = entry;
         }
+    }
+
+    /// What is true of an object now, as poll(2) names it; of an epoll instance, as far as it watches the stack's.
+    pub(crate) fn truth(&mut self, object: Object) -> EventFlags {
+        let Object::Set(id) = object else { return self.readiness(object) };
+        let Self { sets, listeners, streams, engine, .. } = self;
+        let Some(mut entry) = sets.get_mut(id).map(std::mem::take) else { return EventFlags::ERR };
+        let ready = entry.is_ready(|object| readiness(object, listeners, streams, sets, engine));
+        if let Some(place) = sets.get_mut(id) {
+            *place = entry;
+        }
+        if ready { EventFlags::IN | EventFlags::RDNORM } else { EventFlags::empty() }
+    }
+
+    /// Notes that an epoll instance hangs in another.
+    pub(crate) fn note_nested(&mut self, outer: RawFd, inner: RawFd) {
+        if !self.nested.contains(&(outer, inner)) {
+            self.nested.push((outer, inner));
+        }
+    }
+
+    /// Epoll instances in which another hangs, or has hung.
+    pub(crate) fn around(&self, inner: RawFd) -> impl Iterator<Item = RawFd> {
+        self.nested.iter().filter(move |pair| pair.1 == inner).map(|&(outer, _)| outer)
     }
 
     /// Ends an epoll instance.

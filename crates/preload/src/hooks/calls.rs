@@ -1,5 +1,6 @@
 //! Calls that may have to wait, as a program makes them on one of its sockets.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::RawFd;
@@ -26,15 +27,15 @@ pub(super) fn receive(fd: RawFd, parts: &mut [IoSliceMut<'_>], flags: c_int) -> 
     }
     let way = if flags & libc::MSG_PEEK != 0 { Way::Peek } else { Way::Take };
     let mut parts = parts;
-    let mut received = 0;
+    let received = Cell::new(0);
     let whole = flags & libc::MSG_WAITALL != 0 && way == Way::Take;
-    let outcome = perform(fd, EventFlags::IN, libc::SO_RCVTIMEO, flags, |shared| {
+    let outcome = perform_in_parts(fd, EventFlags::IN, libc::SO_RCVTIMEO, flags, &received, |shared| {
         let n = shared.core.receive(fd, parts, way)?;
-        received += n;
+        received.set(received.get() + n);
         IoSliceMut::advance_slices(&mut parts, n);
         if whole && n > 0 && !parts.is_empty() { Err(Errno::AGAIN) } else { Ok(()) }
     });
-    finished(outcome, received)
+    finished(outcome, received.get())
 }
 
 /// Sends the parts; waits until all are on their way if the socket waits.
@@ -43,17 +44,17 @@ pub(super) fn send(fd: RawFd, parts: &mut [IoSlice<'_>], flags: c_int) -> Result
         return Err(Errno::OPNOTSUPP);
     }
     let mut parts = parts;
-    let mut sent = 0;
-    let outcome = perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, flags, |shared| {
+    let sent = Cell::new(0);
+    let outcome = perform_in_parts(fd, EventFlags::OUT, libc::SO_SNDTIMEO, flags, &sent, |shared| {
         let n = shared.core.send(fd, parts)?;
-        sent += n;
+        sent.set(sent.get() + n);
         IoSlice::advance_slices(&mut parts, n);
         if parts.is_empty() { Ok(()) } else { Err(Errno::AGAIN) }
     });
-    if outcome == Err(Errno::PIPE) && sent == 0 && flags & libc::MSG_NOSIGNAL == 0 {
+    if outcome == Err(Errno::PIPE) && sent.get() == 0 && flags & libc::MSG_NOSIGNAL == 0 {
         host::raise_pipe();
     }
-    finished(outcome, sent)
+    finished(outcome, sent.get())
 }
 
 /// What was done counts, whatever ended it.
@@ -67,6 +68,36 @@ fn finished(outcome: Result<(), Errno>, done: usize) -> Result<usize, Errno> {
 /// Makes a call. If it would have to wait ([`Errno::AGAIN`]) and the socket is one that waits, it is made again when the socket
 /// is ready, until the time that the socket's option `patience` gives has passed.
 pub(super) fn perform<T>(
+    fd: RawFd,
+    ready: EventFlags,
+    patience: c_int,
+    flags: c_int,
+    call: impl FnMut(&mut Shared) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    perform_in_parts(fd, ready, patience, flags, &Cell::new(0), call)
+}
+
+/// Makes a call that may do a part before it has to wait: then it counts what it has `done`. If a signal ends its wait, the call is made
+/// again as signal(7) says: if the handler is one whose calls go on, nothing was done yet, and the option `patience` is not set.
+fn perform_in_parts<T>(
+    fd: RawFd,
+    ready: EventFlags,
+    patience: c_int,
+    flags: c_int,
+    done: &Cell<usize>,
+    mut call: impl FnMut(&mut Shared) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    loop {
+        match perform_once(fd, ready, patience, flags, &mut call) {
+            Err(Errno::RESTART) if done.get() == 0 && host::patience(fd, patience).is_none() => {}
+            Err(Errno::RESTART) => return Err(Errno::INTR),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Makes a call until it has an outcome, or a signal has ended its wait.
+fn perform_once<T>(
     fd: RawFd,
     ready: EventFlags,
     patience: c_int,
@@ -89,9 +120,8 @@ pub(super) fn perform<T>(
         return outcome;
     }
     let deadline = host::patience(fd, patience).map_or(Nanos::MAX, |p| clock::now() + p);
-    let wants = Wants::Any(vec![(fd, ready)]);
     let attempt = |shared: &mut Shared| Some(call(shared)).filter(|outcome| !would_wait(outcome));
-    match waiting::wait(&wants, &[], deadline, None, attempt)? {
+    match waiting::wait_or_restart(&Wants::One(fd, ready), &[], deadline, None, attempt)? {
         WaitOutcome::Done(outcome) => {
             process::access()?.turn(Nanos::ZERO)?;
             outcome

@@ -12,15 +12,27 @@ use super::bell;
 use crate::process::{self, Shared};
 use crate::{fdinfo, host, log};
 
-/// Notes that the kernel's epoll instance watches a descriptor that was not ours; a TCP socket may become so.
+/// Notes that the kernel's epoll instance watches a descriptor that was not ours; a TCP socket may become so, and so may another epoll
+/// instance.
 pub(super) fn note(set: RawFd, fd: RawFd) {
-    if process::settings().is_none() || process::is_borrowed() || !host::is_tcp(fd) {
+    if process::settings().is_none() || process::is_borrowed() {
         return;
     }
-    if let Ok(mut shared) = process::access()
-        && !shared.host_sets.contains(&set)
-    {
-        shared.host_sets.push(set);
+    match host::protocol(fd) {
+        Some(libc::IPPROTO_TCP) => {
+            if let Ok(mut shared) = process::access()
+                && !shared.host_sets.contains(&set)
+            {
+                shared.host_sets.push(set);
+            }
+        }
+        // The kernel lets none hang in itself by a detour, so that there is nothing to end, but only an epoll instance is asked in vain.
+        None if host::epoll_control(fd, libc::EPOLL_CTL_DEL, set, None) == Err(Errno::NOENT) => {
+            if let Ok(mut shared) = process::access() {
+                shared.core.note_nested(set, fd);
+            }
+        }
+        _ => {}
     }
 }
 

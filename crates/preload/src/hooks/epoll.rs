@@ -1,4 +1,5 @@
-//! Epoll: the stack's descriptors are watched here, all others by the kernel's instance of the same number (epoll(7)).
+//! Epoll: the stack's descriptors are watched here, all others by the kernel's instance of the same number (epoll(7)). An instance that
+//! watches any of ours can be waited for with poll and select, but not hang in another.
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
@@ -7,7 +8,7 @@ use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::bell::{adopt, is_ours, without_bell};
+use super::bell::{self, adopt, is_ours, without_bell};
 use super::early;
 use crate::core::Report;
 use crate::host::{self, answer, real};
@@ -32,6 +33,9 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     event: *mut libc::epoll_event,
 ) -> c_int {
     if !process::is_ours(fd) {
+        if operation == libc::EPOLL_CTL_ADD && marks::is_set(fd) && refuses_nesting(fd) {
+            return answer(Err(Errno::PERM)) as c_int;
+        }
         let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
         // SAFETY: the caller's promise.
         let done = unsafe { control(set, operation, fd, event) };
@@ -45,6 +49,15 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     answer(control(set, operation, fd, event).map(|()| 0)) as c_int
 }
 
+/// Whether an epoll instance must not hang in another, because it is ours.
+fn refuses_nesting(inner: RawFd) -> bool {
+    let is_ours = process::access().is_ok_and(|mut shared| is_ours(&mut shared, inner));
+    if is_ours {
+        bell::say_nested();
+    }
+    is_ours
+}
+
 fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_event>) -> Result<(), Errno> {
     if !marks::fits(set) {
         return Err(Errno::BADF);
@@ -54,7 +67,9 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
     if operation == libc::EPOLL_CTL_ADD {
         let (flags, data) = wanted?;
         adopt(&mut shared, set)?;
-        return shared.core.watch(set, fd, flags, data);
+        shared.core.watch(set, fd, flags, data)?;
+        shared.tell_of_watch(fd, flags);
+        return Ok(());
     }
     if !is_ours(&mut shared, set) {
         // It watches none of ours. The kernel says so, or that it is no epoll instance.
@@ -63,7 +78,9 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
     match operation {
         libc::EPOLL_CTL_MOD => {
             let (flags, data) = wanted?;
-            shared.core.change_watch(set, fd, flags, data)
+            shared.core.change_watch(set, fd, flags, data)?;
+            shared.tell_of_watch(fd, flags);
+            Ok(())
         }
         libc::EPOLL_CTL_DEL => shared.core.unwatch(set, fd),
         _ => Err(Errno::INVAL),

@@ -2,13 +2,14 @@
 //! once, or later (see [`crate::signals`]); the program is told of its own.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
 use crate::host::{answer, real};
 use crate::process;
 use crate::signals::{self, Mask};
+use crate::waiting;
 
 /// One more than the last signal there is.
 const SIGNALS: usize = 65;
@@ -22,9 +23,15 @@ static HANDLERS: [AtomicU64; SIGNALS] = [const { AtomicU64::new(0) }; SIGNALS];
 const OF_THREE: u64 = 1 << 63;
 /// `SA_RESETHAND`: it is called once. The kernel would count our function's call.
 const ONCE: u64 = 1 << 62;
+/// `SA_RESTART`: calls that it has interrupted are made again.
+const RESTART: u64 = 1 << 61;
+const MANNERS: u64 = OF_THREE | ONCE | RESTART;
+/// Signals after which no call goes on that they have interrupted, with handlers to come too (siginterrupt(3)).
+static INTERRUPTS: [AtomicBool; SIGNALS] = [const { AtomicBool::new(false) }; SIGNALS];
 
 type Handler = extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 type Send = unsafe extern "C" fn(libc::c_long, i32, i32, c_int, *mut libc::siginfo_t) -> libc::c_long;
+type Interrupt = unsafe extern "C" fn(c_int, c_int) -> c_int;
 type SetAction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 
 /// `sigaction(2)`.
@@ -38,8 +45,9 @@ pub(super) unsafe extern "C" fn sigaction(
     old: *mut libc::sigaction,
 ) -> c_int {
     let set: SetAction = real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
-    let known = usize::try_from(signal).ok().and_then(|n| HANDLERS.get(n));
-    let Some(known) = known.filter(|_| process::settings().is_some() && !FAULTS.contains(&signal)) else {
+    let Some(known) =
+        of(&HANDLERS, signal).filter(|_| process::settings().is_some() && !FAULTS.contains(&signal))
+    else {
         // SAFETY: the caller's promise.
         return unsafe { set(signal, new, old) };
     };
@@ -76,11 +84,40 @@ pub(super) unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_
     unsafe {
         let mut new: libc::sigaction = std::mem::zeroed();
         let mut old: libc::sigaction = std::mem::zeroed();
-        (new.sa_sigaction, new.sa_flags) = (handler, libc::SA_RESTART);
+        let interrupts = of(&INTERRUPTS, signal).is_some_and(|interrupts| interrupts.load(Ordering::Relaxed));
+        (new.sa_sigaction, new.sa_flags) = (handler, if interrupts { 0 } else { libc::SA_RESTART });
         libc::sigemptyset(&raw mut new.sa_mask);
         libc::sigaddset(&raw mut new.sa_mask, signal);
         if sigaction(signal, &raw const new, &raw mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
     }
+}
+
+/// `siginterrupt(3)`: the C library changes the handler's action by a call of its own, which nobody sees.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn siginterrupt(signal: c_int, interrupts: c_int) -> c_int {
+    let change: Interrupt = real!(siginterrupt: fn(c_int, c_int) -> c_int);
+    // SAFETY: no pointers.
+    let done = unsafe { change(signal, interrupts) };
+    if done == 0
+        && !process::is_borrowed()
+        && let (Some(interrupt), Some(known)) = (of(&INTERRUPTS, signal), of(&HANDLERS, signal))
+    {
+        interrupt.store(interrupts != 0, Ordering::Relaxed);
+        if interrupts != 0 {
+            known.fetch_and(!RESTART, Ordering::Relaxed);
+        } else {
+            known.fetch_or(RESTART, Ordering::Relaxed);
+        }
+    }
+    done
+}
+
+/// What is noted of a signal.
+fn of<T>(notes: &[T; SIGNALS], signal: c_int) -> Option<&T> {
+    usize::try_from(signal).ok().and_then(|number| notes.get(number))
 }
 
 /// The action with our function in its handler's place, which is noted. A child of vfork(2) has handlers of its own, but the notes
@@ -91,7 +128,9 @@ fn ours_for(new: &libc::sigaction, known: &AtomicU64) -> libc::sigaction {
         return action;
     }
     let manner = |flag, bit| if new.sa_flags & flag != 0 { bit } else { 0 };
-    let manners = manner(libc::SA_SIGINFO, OF_THREE) | manner(libc::SA_RESETHAND, ONCE);
+    let manners = manner(libc::SA_SIGINFO, OF_THREE)
+        | manner(libc::SA_RESETHAND, ONCE)
+        | manner(libc::SA_RESTART, RESTART);
     known.store(new.sa_sigaction as u64 | manners, Ordering::Relaxed);
     action.sa_sigaction = ours();
     action.sa_flags = (new.sa_flags | libc::SA_SIGINFO) & !libc::SA_RESETHAND;
@@ -100,7 +139,7 @@ fn ours_for(new: &libc::sigaction, known: &AtomicU64) -> libc::sigaction {
 
 /// The action as the program has set it.
 fn show(known: u64, action: &mut libc::sigaction) {
-    action.sa_sigaction = (known & !(OF_THREE | ONCE)) as usize;
+    action.sa_sigaction = (known & !MANNERS) as usize;
     if known & OF_THREE == 0 {
         action.sa_flags &= !libc::SA_SIGINFO;
     }
@@ -120,15 +159,18 @@ extern "C-unwind" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         send_again(signal, info);
         return;
     }
-    let Some(known) = usize::try_from(signal).ok().and_then(|n| HANDLERS.get(n)) else { return };
-    let handler = known.load(Ordering::Relaxed);
-    if handler & ONCE != 0 {
+    let Some(known) = of(&HANDLERS, signal) else { return };
+    // The handler may not come back.
+    waiting::leave();
+    let known = known.load(Ordering::Relaxed);
+    if known & ONCE != 0 {
         // SAFETY: an action of zeros is the default one; it outlives the call.
         unsafe { sigaction(signal, &std::mem::zeroed(), std::ptr::null_mut()) };
     }
     // SAFETY: it is the address of the handler that the program has set.
-    let handler: Handler = unsafe { std::mem::transmute((handler & !(OF_THREE | ONCE)) as usize) };
+    let handler: Handler = unsafe { std::mem::transmute((known & !MANNERS) as usize) };
     handler(signal, info, context);
+    signals::note_return(known & RESTART != 0);
 }
 
 /// To this thread, which does not hear it before its mask allows; with all that was told of it (rt_sigqueueinfo(2)).

@@ -354,10 +354,13 @@ fn copy_file(fd: c_int, file: c_int, from: libc::off_t, length: usize) -> Result
         let room = bytes.len().min(length - sent);
         // SAFETY: the vector is writable for the length given.
         let read =
-            result(unsafe { pread(file, bytes.as_mut_ptr().cast(), room, from + sent as libc::off_t) })?;
-        if read == 0 {
-            break;
-        }
+            match result(unsafe { pread(file, bytes.as_mut_ptr().cast(), room, from + sent as libc::off_t) })
+            {
+                Err(error) if sent == 0 => return Err(error),
+                // What is on its way counts, or the program would send it twice.
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
+            };
         match calls::send(fd, &mut [IoSlice::new(&bytes[..read])], 0) {
             Ok(n) => {
                 sent += n;

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use rustix::io::Errno;
 
+use super::inherited;
 use crate::host::{answer, real};
 use crate::process;
 
@@ -19,6 +20,7 @@ pub(super) unsafe extern "C" fn setsockopt(
     value: *const c_void,
     length: libc::socklen_t,
 ) -> c_int {
+    let is_handed_on = inherited::is_inherited(level, name) && inherited::settle(fd);
     if (level, name) == (libc::SOL_SOCKET, libc::SO_LINGER)
         && !value.is_null()
         && length as usize >= size_of::<libc::linger>()
@@ -27,12 +29,26 @@ pub(super) unsafe extern "C" fn setsockopt(
         // SAFETY: the caller's promise.
         let linger = unsafe { value.cast::<libc::linger>().read_unaligned() };
         if let Ok(mut shared) = process::access() {
-            shared.core.set_resets(fd, linger.l_onoff != 0 && linger.l_linger == 0);
+            shared.core.set_resets(fd, inherited::resets(&linger));
         }
     }
     let set = real!(setsockopt: fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int);
     // SAFETY: the caller's promise.
-    unsafe { set(fd, level, name, value, length) }
+    let done = unsafe { set(fd, level, name, value, length) };
+    if done == 0 && is_handed_on {
+        hand_on(fd);
+    }
+    done
+}
+
+/// What has been set on a listener is its connections' from now on.
+fn hand_on(fd: c_int) {
+    if process::is_ours(fd)
+        && let Ok(mut shared) = process::access()
+        && shared.core.is_listener(fd)
+    {
+        inherited::survey(&mut shared, fd);
+    }
 }
 
 /// `getsockopt(2)`.
@@ -47,6 +63,9 @@ pub(super) unsafe extern "C" fn getsockopt(
     value: *mut c_void,
     length: *mut libc::socklen_t,
 ) -> c_int {
+    if inherited::is_inherited(level, name) {
+        inherited::settle(fd);
+    }
     let own = if level == libc::SOL_SOCKET && process::is_ours(fd) { own_option(fd, name) } else { Ok(None) };
     match own {
         Ok(None) => {

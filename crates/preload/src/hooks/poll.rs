@@ -8,6 +8,7 @@ use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
+use super::bell::Silence;
 use super::io::unfortified;
 use crate::host::{self, answer, real};
 use crate::process::waiters::Wants;
@@ -189,13 +190,19 @@ fn wait(
     let flags = |entry: &libc::pollfd| EventFlags::from_bits_retain(u32::from(entry.events as u16));
     let mut ours = Vec::new();
     let mut host = list.to_vec();
-    for entry in host.iter_mut().filter(|e| marks::is_set(e.fd) || process::is_ours(e.fd)) {
-        ours.push((entry.fd, flags(entry)));
-        entry.fd = -1;
+    for entry in &mut host {
+        entry.revents = 0;
+        if marks::is_set(entry.fd) {
+            // The kernel knows what else it watches.
+            ours.push((entry.fd, flags(entry)));
+        } else if process::is_ours(entry.fd) {
+            ours.push((entry.fd, flags(entry)));
+            entry.fd = -1;
+        }
     }
     let now = clock::now();
     let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
-    let mut found = {
+    let (mut found, _silence) = {
         let mut shared = process::access()?;
         for entry in list.iter() {
             if let Some(object) = shared.core.object(entry.fd) {
@@ -203,22 +210,34 @@ fn wait(
             }
         }
         shared.turn(Nanos::ZERO)?;
-        look(&mut shared, list)
+        let silence = Silence::of(&mut shared, list.iter().map(|entry| entry.fd));
+        (look(&mut shared, list), silence)
     };
-    if found == 0 && timeout != Some(Nanos::ZERO) {
-        let attempt = |shared: &mut Shared| Some(look(shared, list)).filter(|&n| n > 0);
-        match waiting::wait(&Wants::Any(ours), &host, deadline, mask, attempt)? {
-            WaitOutcome::Done(n) => found = n,
-            WaitOutcome::Host | WaitOutcome::TimedOut => {}
+    let wants = Wants::Any(ours);
+    loop {
+        let mut is_over = found > 0 || timeout == Some(Nanos::ZERO);
+        if !is_over {
+            let attempt = |shared: &mut Shared| Some(look(shared, list)).filter(|&n| n > 0);
+            let outcome = waiting::wait(&wants, &host, deadline, mask, attempt)?;
+            is_over = !matches!(outcome, WaitOutcome::Host);
+        }
+        found = add_hosts(list, &mut host)?;
+        // Otherwise another thread has taken what was there.
+        if found > 0 || is_over {
+            return Ok(found);
         }
     }
+}
+
+/// Adds what the kernel knows to what is true; returns of how many something is.
+fn add_hosts(list: &mut [libc::pollfd], host: &mut [libc::pollfd]) -> Result<usize, Errno> {
     if host.iter().any(|entry| entry.fd >= 0) {
-        found += host::ppoll(&mut host, Some(Nanos::ZERO), None)?;
+        host::ppoll(host, Some(Nanos::ZERO), None)?;
     }
-    for (entry, host) in list.iter_mut().zip(&host).filter(|(_, host)| host.fd >= 0) {
-        entry.revents = host.revents;
+    for (entry, host) in list.iter_mut().zip(host) {
+        entry.revents |= host.revents;
     }
-    Ok(found)
+    Ok(list.iter().filter(|entry| entry.revents != 0).count())
 }
 
 /// Writes what is true of the stack's descriptors; returns of how many something is.
@@ -229,7 +248,7 @@ fn look(shared: &mut Shared, list: &mut [libc::pollfd]) -> usize {
         if let Some(object) = shared.core.object(entry.fd) {
             let always = EventFlags::ERR | EventFlags::HUP;
             let wanted = EventFlags::from_bits_retain(u32::from(entry.events as u16)) | always;
-            entry.revents = (shared.core.readiness(object) & wanted).bits() as i16;
+            entry.revents = (shared.core.truth(object) & wanted).bits() as i16;
             found += usize::from(entry.revents != 0);
         }
     }

@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::{address, calls, early};
+use super::{address, calls, early, inherited};
 use crate::core::{Terms, in_family_of};
 use crate::host::{self, answer, real};
 use crate::marks;
@@ -92,7 +92,11 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
         shared.check_stack()?;
     }
     shared.core.listen(fd, bound, terms)?;
-    if is_new { make_ours(&mut shared, fd) } else { Ok(()) }
+    if is_new {
+        make_ours(&mut shared, fd)?;
+        inherited::survey(&mut shared, fd);
+    }
+    Ok(())
 }
 
 /// What the core has taken in is the stack's from now on, and watched by it if it is watched.
@@ -143,12 +147,8 @@ fn start_connecting(fd: RawFd, peer: SocketAddr) -> Result<(), Errno> {
         process::access()?.turn(assay_model::units::Nanos::ZERO)?;
         return Err(Errno::INPROGRESS);
     }
-    calls::perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, 0, |shared| match shared.core.take_error(fd) {
-        Some(error) => Err(error),
-        None if shared.core.addresses(fd).is_some() => Ok(()),
-        None => Err(Errno::AGAIN),
-    })
-    .map_err(|error| if error == Errno::AGAIN { Errno::INPROGRESS } else { error })
+    calls::perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, 0, |shared| shared.core.connected(fd))
+        .map_err(|error| if error == Errno::AGAIN { Errno::INPROGRESS } else { error })
 }
 
 /// `accept(2)`.
@@ -198,6 +198,7 @@ pub(super) unsafe extern "C" fn accept4(
         shared.forget(new);
         let addresses = shared.core.adopt(stream, new, flags & libc::SOCK_NONBLOCK != 0);
         marks::put_socket(new);
+        inherited::tell_patience(shared, new);
         Ok((new, addresses.map(|(_, peer)| in_family_of(peer, is_ipv6))))
     });
     if let Ok((_, Some(peer))) = accepted {

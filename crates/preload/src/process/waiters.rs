@@ -17,11 +17,16 @@ use crate::stack::Stack;
 /// At most so long is slept beside an engine that other threads use: their calls may have given it something to do.
 const SLEEP_AMONG_OTHERS: Nanos = Nanos::from_millis(10);
 
+/// What ends a wait for anything else.
+const FAILED: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
+
 /// What a thread waits for of the stack.
 #[derive(Clone)]
 pub(crate) enum Wants {
     /// Anything that an epoll instance could report.
     Set(RawFd),
+    /// One of these, of this descriptor.
+    One(RawFd, EventFlags),
     /// Any of these, of these descriptors.
     Any(Vec<(RawFd, EventFlags)>),
 }
@@ -30,14 +35,23 @@ pub(crate) enum Wants {
 pub(crate) struct Waiters {
     list: Vec<Waiter>,
     numbered: u64,
-    /// The one that drives.
-    driver: Option<u64>,
+    driver: Driver,
     /// It is asleep, or about to be.
     driver_sleeps: bool,
     /// Its sleep is longer than it may be among others.
     sleeps_long: bool,
     /// Another thread has used the core since the driver last fell asleep.
     disturbed: bool,
+}
+
+/// Who waits for the engine, too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Driver {
+    Nobody,
+    /// A wait that was woken to drive, which it does unless another is before it.
+    Called(u64),
+    /// A wait that drives.
+    Drives(u64),
 }
 
 struct Waiter {
@@ -51,11 +65,20 @@ impl Waiters {
         Self {
             list: Vec::new(),
             numbered: 0,
-            driver: None,
+            driver: Driver::Nobody,
             driver_sleeps: false,
             sleeps_long: false,
             disturbed: false,
         }
+    }
+
+    /// In a child of fork(2), where none of these threads is. The numbers go on: one that waited in the parent is nobody's here.
+    pub(crate) fn begin_as_child(&mut self) {
+        *self = Self { numbered: self.numbered, ..Self::new() };
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 
     /// Wakes the threads that have got what they wait for.
@@ -76,7 +99,7 @@ impl Waiters {
     pub(crate) fn disturb(&mut self) {
         self.disturbed = true;
         if std::mem::take(&mut self.sleeps_long)
-            && let Some(driver) = self.list.iter().find(|w| Some(w.number) == self.driver)
+            && let Some(driver) = self.list.iter().find(|w| Driver::Drives(w.number) == self.driver)
         {
             driver.wake.ring();
         }
@@ -91,25 +114,28 @@ impl Waiters {
         sleep
     }
 
-    pub(crate) fn enlist(&mut self, wants: &Wants, wake: &Arc<Wake>) -> u64 {
+    pub(crate) fn enlist(&mut self, wants: &Wants, wake: Arc<Wake>) -> u64 {
         self.numbered += 1;
-        self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake: Arc::clone(wake) });
+        self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake });
         self.numbered
     }
 
+    /// A wait is over. One that was called and leaves for a reason of its own, before it could drive, calls another as a driver does.
     pub(crate) fn dismiss(&mut self, number: u64) {
         self.list.retain(|w| w.number != number);
-        if self.driver == Some(number) {
-            (self.driver, self.driver_sleeps) = (None, false);
-            if let Some(next) = self.list.first() {
-                next.wake.ring();
-            }
+        if matches!(self.driver, Driver::Drives(n) | Driver::Called(n) if n == number) {
+            let next = self.list.iter().find(|waiter| waiter.wake.ring());
+            self.driver = next.map_or(Driver::Nobody, |next| Driver::Called(next.number));
+            self.driver_sleeps = false;
         }
     }
 
     /// Whether this thread, which is awake, drives, from now on if nobody else does.
     pub(crate) fn drives(&mut self, number: u64) -> bool {
-        let drives = *self.driver.get_or_insert(number) == number;
+        if !matches!(self.driver, Driver::Drives(_)) {
+            self.driver = Driver::Drives(number);
+        }
+        let drives = self.driver == Driver::Drives(number);
         self.driver_sleeps &= !drives;
         drives
     }
@@ -120,9 +146,8 @@ impl Wants {
         let mut has = |fd, flags| core.object(fd).is_none_or(|o| core.readiness(o).intersects(flags));
         match self {
             Self::Set(fd) => has(*fd, EventFlags::IN),
-            Self::Any(list) => {
-                list.iter().any(|&(fd, flags)| has(fd, flags | EventFlags::ERR | EventFlags::HUP))
-            }
+            Self::One(fd, flags) => has(*fd, *flags | FAILED),
+            Self::Any(list) => list.iter().any(|&(fd, flags)| has(fd, flags | FAILED)),
         }
     }
 }
@@ -148,11 +173,14 @@ impl Wake {
         self.descriptor.as_raw_fd()
     }
 
-    fn ring(&self) {
-        if descriptors::holds(self.descriptor.as_fd()) {
+    /// Whether it could be rung: the program may have closed it unseen.
+    fn ring(&self) -> bool {
+        let holds = descriptors::holds(self.descriptor.as_fd());
+        if holds {
             // It is full when it has been rung, which is enough.
             let _ = rustix::io::write(&*self.descriptor, &1u64.to_ne_bytes());
         }
+        holds
     }
 }
 

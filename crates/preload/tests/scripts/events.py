@@ -105,6 +105,33 @@ def selected(timeout):
 print("select", selected(0), server.recv(9), os.read(reader, 1), selected(0))
 print("select waits", select.select([server], [], [], 0.02))
 
+inner = select.epoll()
+inner.register(listener, select.EPOLLIN)
+inner.register(server, select.EPOLLIN | select.EPOLLET)
+inner.register(reader, select.EPOLLIN)
+asked = select.poll()
+asked.register(inner, select.POLLIN | select.POLLOUT)
+def has():
+    """Whether the epoll instance has anything, by poll, by select, and by itself."""
+    time.sleep(0.03)
+    return [len(asked.poll(0)), len(select.select([inner], [inner], [], 0)[0]), sorted(names[fd] for fd, _ in inner.poll(0))]
+print("an instance has nothing", len(asked.poll(0)), len(asked.poll(20)), has())
+os.write(writer, b"p")
+print("a pipe", [flags for _, flags in asked.poll(5000)], has(), os.read(reader, 1), has())
+client.sendall(b"edge")
+print("an edge", has(), has(), server.recv(9), has())
+third = socket.create_connection(listener.getsockname())
+print("a listener", has(), has())
+listener.accept()[0].close()
+print("nothing again", has())
+for what, call in {"a socket": lambda: client.sendall(b"x"), "a pipe": lambda: os.write(writer, b"p")}.items():
+    timer = threading.Timer(0.05, call)
+    timer.start()
+    print("poll waits for", what, [flags for _, flags in asked.poll(20_000)], has())
+    timer.join()
+print(server.recv(9), os.read(reader, 1), has())
+inner.close()
+
 class Rung(Exception):
     pass
 def ring(*_):

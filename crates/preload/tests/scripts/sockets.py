@@ -1,5 +1,5 @@
 """Calls on sockets, one after the other. What it prints must be the same on every stack."""
-import array, errno, fcntl, os, socket, struct, tempfile, termios, threading
+import array, errno, fcntl, os, select, socket, struct, tempfile, termios, threading
 
 def told(call, *arguments):
     try:
@@ -105,6 +105,75 @@ print("refused", told(lonely.connect, address))
 lonely = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
 lonely.setblocking(False)
 print("in progress", told(lonely.connect, address))
+
+def refused_twice(*told_between):
+    tries = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    tries.setblocking(False)
+    first = told(tries.connect, address)
+    select.select([], [tries], [], 5)
+    if told_between:
+        print("told", errno.errorcode[tries.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)])
+    second = told(tries.connect, address)
+    third = told(tries.connect, address)
+    print("again", first, second, third)
+refused_twice()
+refused_twice("by an option")
+lonely = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+print("refused", told(lonely.connect, address), told(lonely.connect, address))
+listener = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(address)
+listener.listen()
+print("connects at last", told(lonely.connect, address), lonely.getpeername()[1] == address[1], told(lonely.connect, address))
+listener.close()
+
+listener, client, server = pair()
+client.sendall(b"came before")
+while unread(server) < 11:
+    pass
+server.shutdown(socket.SHUT_RD)
+print("receiving ended", server.recv(4), server.recv(99), server.recv(99), server.send(b"x"), client.recv(9))
+
+OPTIONS = [(socket.SOL_SOCKET, socket.SO_LINGER, "ii"), (socket.SOL_SOCKET, socket.SO_RCVTIMEO, "ll"), (socket.SOL_SOCKET, socket.SO_SNDTIMEO, "ll"),
+           (socket.SOL_SOCKET, socket.SO_KEEPALIVE, "i"), (socket.IPPROTO_TCP, socket.TCP_NODELAY, "i"), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, "i"),
+           (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, "i"), (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, "i"), (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, "i")]
+def values(s):
+    return [struct.unpack(kind, s.getsockopt(level, name, struct.calcsize(kind))) for level, name, kind in OPTIONS]
+def put(s, name, *numbers):
+    level, name, kind = next(option for option in OPTIONS if option[1] == name)
+    s.setsockopt(level, name, struct.pack(kind, *numbers))
+def accepted():
+    client = socket.create_connection(listener.getsockname())
+    server, _ = listener.accept()
+    return client, server
+listener = socket.socket()
+put(listener, socket.SO_LINGER, 1, 0)
+put(listener, socket.SO_RCVTIMEO, 0, 100_000)
+put(listener, socket.TCP_NODELAY, 1)
+listener.bind(("127.0.0.1", 0))
+listener.listen()
+client, server = accepted()
+print("inherits patience", told(os.read, server.fileno(), 1))
+server.close()
+print("inherits resets", told(client.recv, 1))
+client, server = accepted()
+put(server, socket.SO_LINGER, 0, 0)
+put(server, socket.SO_RCVTIMEO, 0, 50_000)
+print("changes its own", values(server))
+other = socket.socket(fileno=os.dup(server.fileno()))
+print("by each descriptor", values(other), told(os.read, server.fileno(), 1))
+other.close()
+server.close()
+print("ends in order", told(client.recv, 1))
+put(listener, socket.SO_LINGER, 0, 0)
+put(listener, socket.SO_RCVTIMEO, 0, 0)
+put(listener, socket.SO_KEEPALIVE, 1)
+put(listener, socket.TCP_KEEPIDLE, 77)
+put(listener, socket.TCP_USER_TIMEOUT, 5000)
+client, server = accepted()
+print("inherits what changed", values(server), values(listener) == values(server))
+server.close()
+print("ends in order", told(client.recv, 1))
 
 unconnected = socket.socket()
 print("unconnected", told(unconnected.getpeername), told(unconnected.recv, 1), told(unconnected.accept))

@@ -49,6 +49,25 @@ fn streams_of_the_c_library_carry_every_byte() {
 }
 
 #[test]
+fn what_was_sent_of_a_file_is_told_when_the_rest_cannot_be_read() {
+    compare_program("calls.c", &["sendfile"]);
+}
+
+/// What the kernel carries here the library cannot: it says so.
+#[test]
+fn an_epoll_instance_of_ours_is_not_let_into_another() {
+    if is_installed("/usr/bin/python3", "--version") {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/nested.py");
+        let output = preloaded("/usr/bin/python3", &log).arg(script).output().unwrap();
+        let told = "inner EPERM\nlater None EPERM []\ntaken out None None\napart 1 1 []\n";
+        assert_eq!(String::from_utf8_lossy(&output.stdout), told, "{output:?}");
+        assert_eq!(Server::said(&log).matches("is to hang in another").count(), 2);
+    }
+}
+
+#[test]
 fn select_sees_descriptors_from_1024_up() {
     compare_program("calls.c", &["select"]);
 }
@@ -61,6 +80,37 @@ fn a_handler_of_signals_may_use_sockets_at_any_moment() {
 #[test]
 fn a_handler_that_nobody_could_make_wait_does_no_harm() {
     compare_program("storm.c", &["200", "unseen"]);
+}
+
+#[test]
+fn what_another_thread_does_ends_a_wait() {
+    for way in ["added", "modified", "shut", "listener_shut"] {
+        compare_program("threads.c", &[way]);
+    }
+}
+
+#[test]
+fn threads_that_leave_together_leave_nobody_asleep() {
+    compare_program("threads.c", &["together"]);
+}
+
+#[test]
+fn calls_go_on_after_a_signal_or_end_as_the_kernels() {
+    compare_program("threads.c", &["restarted"]);
+}
+
+#[test]
+fn who_jumps_out_of_a_wait_holds_nobody_up() {
+    for way in ["jumped", "jumped_unseen"] {
+        compare_program("threads.c", &[way]);
+    }
+}
+
+#[test]
+fn a_cancelled_thread_holds_nobody_up() {
+    for way in ["cancelled", "cancelled_at_work"] {
+        compare_program("threads.c", &[way]);
+    }
 }
 
 /// Compiles a program in C, runs it on the kernel's stack and on ours over the kernel's, and compares what it printed. Neither lives
