@@ -4,7 +4,7 @@
  * Three significant digits with at most two decimals, in the largest unit in which the value is at least 1, or, for
  * durations, at least one half. An interval shows as many decimals as its half-width needs to be visible.
  */
-import type { Interval } from "./types";
+import type { Interval, Money } from "./types";
 
 interface Scale {
   units: readonly (readonly [factor: number, symbol: string])[];
@@ -36,6 +36,8 @@ const MOST_SHARE = 10;
 export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(RATE, perSecond));
 /** A span from nanoseconds to minutes, given in nanoseconds: `0.75 ms`. */
 export const duration = (ns: number): string => one(DURATION, ns);
+/** A span that may be a lower bound: `> 5.00 s`. */
+export const boundedDuration = (ns: number, isBound: boolean): string => `${isBound ? "> " : ""}${duration(ns)}`;
 /** An amount of energy, given in microjoules: `312 µJ`. */
 export const energy = (uj: number): string => one(ENERGY, uj);
 /** A size in powers of ten: `9.1 MB`. */
@@ -51,6 +53,11 @@ export const percent = (share: number): string => {
   const told = share >= MOST_SHARE ? ratio(share) : one(PERCENT, share);
   return told === "0.00 %" ? "below 0.01 %" : told;
 };
+/** A share of all, as a percentage: what is not all is never told as all: 0.9987 is `99.87 %`. */
+export const percentOfAll = (share: number): string => {
+  const told = percent(share);
+  return told === "100 %" && share < 1 ? `${(Math.floor(share * 1e4) / 1e2).toFixed(2)} %` : told;
+};
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -58,6 +65,13 @@ export const count = (number: number): string => String(number).replace(/\B(?=(\
 export function few(value: number): string {
   if (value === 0) return "0";
   return value < 9.95 ? value.toPrecision(2) : value.toFixed(0);
+}
+
+/** An amount of money to three digits, however small: `0.000111 EUR`. */
+export function money({ amount: { estimate }, currency }: Money): string {
+  const magnitude = Math.floor(Math.log10(Math.max(Math.abs(estimate), Number.MIN_VALUE)));
+  const digits = estimate.toFixed(Math.min(Math.max(2 - magnitude, 0), 12));
+  return currency === "" ? digits : `${digits} ${currency}`;
 }
 
 /** Rules kept of those that apply: `62/67`. */

@@ -466,16 +466,16 @@ export interface Curve {
   /**
    * Greatest of the rounds, as long as `median_ns`.
    */
-  high_ns: number[];
+  high_ns: (number | null)[];
   /**
    * Least of the rounds, as long as `median_ns`.
    */
-  low_ns: number[];
+  low_ns: (number | null)[];
   /**
-   * Median over the rounds at each of [`Head::quantiles`](super::Head::quantiles), in nanoseconds; it ends where too few
-   * values lie above.
+   * Median over the rounds at each of [`Head::quantiles`](super::Head::quantiles), in nanoseconds; absent where requests left
+   * too late to tell it. It ends where too few values lie above, and before requests that were given up.
    */
-  median_ns: number[];
+  median_ns: (number | null)[];
   /**
    * The load, as people write it. The times are service times in a closed loop, else response times.
    */
@@ -625,9 +625,9 @@ export interface LatencyStanding {
    */
   failed: number;
   /**
-   * Offered load in requests per second.
+   * Offered load in requests per second; absent where no rate is known, so that none was offered.
    */
-  offered_per_second: number;
+  offered_per_second: number | null;
   /**
    * The percentiles that may be told, rising.
    */
@@ -838,6 +838,10 @@ export interface RedlineStanding {
  */
 export interface Sample {
   /**
+   * Whether each of these reaches requests of which it is only known that they took longer.
+   */
+  are_lower_bounds: boolean[];
+  /**
    * Name of the contender.
    */
   contender: string;
@@ -863,7 +867,7 @@ export interface Sample {
   per_second: number;
   /**
    * The duration at each of [`Head::sample_quantiles`](super::Head::sample_quantiles), in nanoseconds: service time of a
-   * closed loop, else response time. Absent where too few values lie above.
+   * closed loop, else response time. Absent where too few values lie above, or requests left too late to tell.
    */
   quantiles_ns: (number | null)[];
   /**

@@ -219,8 +219,8 @@ describe("latency against load", () => {
     name: "a",
     title: "Alpha",
     look,
-    points: [{ offered: 10_000, ns: 1e6, low: 9e5, high: 1.1e6, load: "at 50 %" }, { offered: 19_000, ns: 4e6, low: 3e6, high: 5e6, load: "at 95 %" }],
-    trials: [{ offered: 15_000, ns: 2e6, isVoid: false }, { offered: 18_000, ns: 3e6, isVoid: true }],
+    points: [{ offered: 10_000, ns: 1e6, low: 9e5, high: 1.1e6, isBound: false, load: "at 50 %" }, { offered: 19_000, ns: 4e6, low: 3e6, high: 5e6, isBound: false, load: "at 95 %" }],
+    trials: [{ offered: 15_000, ns: 2e6, isBound: false, isVoid: false }, { offered: 18_000, ns: 3e6, isBound: true, isVoid: true }],
     redline: { kept: 17_000, missed: 17_300 },
   };
 
@@ -231,7 +231,7 @@ describe("latency against load", () => {
   });
 
   test("has two ticks of time at least, and labels no rate twice", () => {
-    const near = [9_960, 10_012, 10_160].map((offered) => ({ offered, ns: 6.24e6, low: 6.2e6, high: 6.3e6, load: "common" }));
+    const near = [9_960, 10_012, 10_160].map((offered) => ({ offered, ns: 6.24e6, low: 6.2e6, high: 6.3e6, isBound: false, load: "common" }));
     const shown = texts(ratesChart({ lines: [{ ...rated, points: near, trials: [], redline: null }], percentile: "p99", longest: null }, theme, 976));
     expect(shown).toEqual(expect.arrayContaining(["5 ms", "10 ms"]));
     const rates = shown.filter((text) => /^[\d.]+k$/.test(text));

@@ -3,7 +3,7 @@ import cases from "../../crates/report/tests/format_cases.json";
 import * as format from "../src/format";
 
 describe("numbers read as the cases shared with the crate say", () => {
-  const plain = { rate: format.rate, duration: format.duration, energy: format.energy, bytes: format.bytes, percent: format.percent, ratio: format.ratio, count: format.count, span: format.span };
+  const plain = { rate: format.rate, duration: format.duration, energy: format.energy, bytes: format.bytes, percent: format.percent, percent_of_all: format.percentOfAll, ratio: format.ratio, count: format.count, span: format.span };
   test.each(Object.entries(plain))("%s", (kind, write) => {
     for (const [value, text] of cases[kind as keyof typeof plain] as [number, string][]) expect(write(value)).toBe(text);
   });
@@ -16,6 +16,12 @@ describe("numbers read as the cases shared with the crate say", () => {
   });
 });
 
+test("amounts of money", () => {
+  for (const [[estimate, currency], text] of cases.money as [[number, string], string][]) {
+    expect(format.money({ amount: { estimate, low: estimate, high: estimate, confidence: 0 }, currency })).toBe(text);
+  }
+});
+
 test("scores", () => {
   for (const [[kept, applicable], text] of cases.score as [[number, number], string][]) expect(format.score({ kept, applicable })).toBe(text);
 });
@@ -26,6 +32,10 @@ test("an estimate of a single round has no interval", () => {
 
 test("small numbers have two digits that matter, beside each other alike", () => {
   expect([2, 2.1, 0.5, 0.0123, 9.94, 9.96, 12.3, 0].map(format.few)).toEqual(["2.0", "2.1", "0.50", "0.012", "9.9", "10", "12", "0"]);
+});
+
+test("a time that is a lower bound says so", () => {
+  expect([format.boundedDuration(5e9, true), format.boundedDuration(5e9, false)]).toEqual(["> 5.00 s", "5.00 s"]);
 });
 
 test("names are listed as in a sentence", () => {

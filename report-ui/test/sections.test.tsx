@@ -67,7 +67,7 @@ describe("standings", () => {
 
 describe("rounds", () => {
   const report = reportOn(["a", "b"]);
-  const sample = (contender: string, round: number, per_second: number, counts: boolean): Sample => ({ contender, counts, offered: "max", offered_per_second: null, offset_ns: round * 1e9, per_second, quantiles_ns: [], round, void: counts ? [] : ["steal"] });
+  const sample = (contender: string, round: number, per_second: number, counts: boolean): Sample => ({ contender, counts, offered: "max", offered_per_second: null, offset_ns: round * 1e9, per_second, are_lower_bounds: [], quantiles_ns: [], round, void: counts ? [] : ["steal"] });
   const samples = [sample("a", 0, 900, true), sample("a", 1, 500, false), sample("b", 0, 700, true)];
   const standings = [standing("a", { rounds_per_second: [1_000, 1_100] }), standing("b", { rounds_per_second: [800], withheld: "void" })];
 
@@ -103,7 +103,7 @@ describe("rounds", () => {
 
 describe("latency against load", () => {
   const report = reportOn(["nginx", "node"]);
-  const at = (contender: string, offered_per_second: number, quantiles: number[], withheld: string | null = null): LatencyVerdict["standings"][number] =>
+  const at = (contender: string, offered_per_second: number | null, quantiles: number[], withheld: string | null = null): LatencyVerdict["standings"][number] =>
     ({ contender, offered_per_second, withheld, checks: [], failed: 0, rounds: 3, share_of_capacity: null, quantiles: quantiles.map((quantile) => ({ quantile, response_ns: interval(1e6), is_lower_bound: false })) }) as unknown as LatencyVerdict["standings"][number];
   const verdict = (standings: LatencyVerdict["standings"]): LatencyVerdict[] => [{ workload: "hello", connections: 64, offered: "common", standings } as unknown as LatencyVerdict];
   const shown = (latency: LatencyVerdict[], fragment = ""): HTMLElement => {
@@ -136,6 +136,8 @@ describe("latency against load", () => {
     const place = shown(verdict([at("node", 10_012, [0.99], "too many void windows")]));
     expect(place.querySelector(".chart")).toBeNull();
     expect(textsOf(place, ".across")).toEqual(["common, withheld: too many void windows"]);
+    const unknown = shown(verdict([at("node", null, [], "no rate is known")]));
+    expect(textsOf(unknown, ".across")).toEqual(["common, withheld: no rate is known"]);
   });
 });
 

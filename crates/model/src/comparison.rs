@@ -112,14 +112,16 @@ pub struct Row {
 pub struct Change {
     /// The metric.
     pub metric: Metric,
-    /// Geometric mean over the rounds of the base, in the metric's unit; absent where it is withheld, and only the ratio of a duet
-    /// is told.
+    /// The base's figure in the metric's unit: throughput in a typical round, or its geometric mean over the rounds where runs are compared;
+    /// of all others the median over its rounds, so that `new` over `base` is not exactly `ratio`. Absent where it is withheld, and only
+    /// the ratio of a duet is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<f64>,
     /// The figure of the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<f64>,
-    /// New over base, its interval simultaneous over all rows of this metric; absent where one round says nothing of it.
+    /// New over base, the mean over rounds on the logarithmic scale, its interval simultaneous over all rows of this metric; absent where one
+    /// round says nothing of it.
     pub ratio: Option<Interval>,
     /// Rounds that count: common ones when rounds are paired, else those of the side that has fewer.
     pub rounds: u32,
@@ -168,13 +170,15 @@ pub enum Metric {
     P99,
     /// CPU time of the server per right answer, in nanoseconds.
     Cpu,
-    /// Highest resident memory of the server, in bytes.
-    Rss,
+    /// Memory of the server at the end of a window, in bytes: its proportional set size, or where the kernel does not tell that, its resident
+    /// size.
+    #[serde(rename = "rss")]
+    Memory,
 }
 
 impl Metric {
     /// All, in the order in which they are printed.
-    pub const ALL: [Self; 5] = [Self::Rps, Self::P50, Self::P99, Self::Cpu, Self::Rss];
+    pub const ALL: [Self; 5] = [Self::Rps, Self::P50, Self::P99, Self::Cpu, Self::Memory];
 
     /// Its name in arguments and files.
     pub fn name(self) -> &'static str {
@@ -183,8 +187,12 @@ impl Metric {
             Self::P50 => "p50",
             Self::P99 => "p99",
             Self::Cpu => "cpu",
-            Self::Rss => "rss",
+            Self::Memory => "rss",
         }
+    }
+
+    fn is_called(self, name: &str) -> bool {
+        self.name() == name || (self == Self::Memory && name == "memory")
     }
 
     /// Whether more of it is better.
@@ -218,7 +226,7 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, String> {
         let parsed = || {
             let (name, change) = text.split_once(':')?;
-            let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name.trim())?;
+            let metric = Metric::ALL.into_iter().find(|metric| metric.is_called(name.trim()))?;
             let percent = change.trim().strip_suffix('%')?.trim();
             let signed = percent.starts_with(['+', '-']);
             let change = percent.parse::<f64>().ok()? / 100.0;
@@ -227,7 +235,7 @@ impl FromStr for Threshold {
         };
         parsed().ok_or_else(|| {
             format!(
-                "`{text}` is no threshold; write for example rps:-3%, p50:+5%, p99:+10%, cpu:+5% or rss:+20%"
+                "`{text}` is no threshold; write for example rps:-3%, p50:+5%, p99:+10%, cpu:+5% or memory:+20%"
             )
         })
     }
@@ -287,12 +295,13 @@ mod tests {
         for (text, metric, change) in [
             ("rps:-3%", Metric::Rps, -0.03),
             ("p99:+10%", Metric::P99, 0.1),
-            ("rss:+2.5%", Metric::Rss, 0.025),
+            ("rss:+2.5%", Metric::Memory, 0.025),
         ] {
             let threshold: Threshold = text.parse().unwrap();
             assert_eq!((threshold.metric, threshold.to_string()), (metric, text.to_owned()));
             assert!((threshold.change - change).abs() < 1e-12);
         }
+        assert_eq!("memory:+2.5%".parse::<Threshold>(), "rss:+2.5%".parse::<Threshold>());
         for bad in ["rps", "rps:3%", "rps:-3", "speed:-3%", "rps:-100%", "rps:+0%", "rps:-x%", ""] {
             assert!(bad.parse::<Threshold>().is_err(), "{bad}");
         }

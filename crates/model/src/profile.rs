@@ -287,7 +287,7 @@ pub struct Refused {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Facet {
-    /// Everything: there are no samples.
+    /// Samples: of everything, or of some threads.
     Samples,
     /// What the kernel does for the server.
     Kernel,

@@ -158,6 +158,13 @@ pub struct Counted {
     pub absent: Vec<String>,
 }
 
+impl Counted {
+    /// Whether anything could be counted.
+    pub fn is_known(&self) -> bool {
+        [self.system_calls, self.cycles, self.instructions].iter().any(Option::is_some)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

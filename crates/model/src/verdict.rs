@@ -214,8 +214,8 @@ pub struct LatencyVerdict {
 pub struct LatencyStanding {
     /// Name of the contender.
     pub contender: String,
-    /// Offered load in requests per second.
-    pub offered_per_second: f64,
+    /// Offered load in requests per second; absent where no rate is known, so that none was offered.
+    pub offered_per_second: Option<f64>,
     /// The offered rate as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
     pub share_of_capacity: Option<f64>,
     /// Rounds whose window counts.

@@ -3,7 +3,7 @@
 use assay_model::record::{Entry, NetworkFacts, NotRun, Record, Run};
 use assay_model::setting::Setting;
 
-use crate::notes::stage_in_words;
+use crate::notes::{is_limit, stage_in_words};
 
 /// A network, a contender, or one run of it, that yielded nothing.
 pub(crate) struct Absent<'a> {
@@ -33,7 +33,7 @@ impl Absent<'_> {
     }
 }
 
-/// Networks, then contenders that never ran, then those with runs that ended early: each once, with its first failure.
+/// Networks, then contenders that never ran, then those with runs that ended early, and the limit last: each once, with its first failure.
 pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
     let mut all: Vec<Absent<'_>> = record.networks.iter().filter_map(network).collect();
     let proper = || record.contenders.iter().filter(|entry| entry.control_of.is_none());
@@ -47,6 +47,8 @@ pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
             all.push(Absent { name, setting, round: Some(round), why });
         }
     }
+    // Where it is missing, that may be because others are.
+    all.sort_by_key(|absent| absent.name.is_some_and(|name| is_limit(record, name)));
     all
 }
 

@@ -11,6 +11,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
 use crate::foreign::markup;
+use crate::listing::is_anybody_measured;
 use crate::table::scrolling;
 use crate::{format, notes, words};
 use trend::{Machine, Section, Trend};
@@ -105,7 +106,8 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         .iter()
         .filter(|entry| entry.control_of.is_none() && entry.not_run.is_none() && !entry.identity.is_limit());
     let sentences = words::sentences(run.record, run.verdict);
-    let finding = sentences.first().map_or("nothing was measured", String::as_str);
+    let without = if is_anybody_measured(record) { "no finding" } else { "nothing was measured" };
+    let finding = sentences.first().map_or(without, String::as_str);
     let state =
         notes::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", markup(words)));
     let machine =

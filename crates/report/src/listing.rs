@@ -62,7 +62,7 @@ fn result(record: &Record, verdict: &Verdict) -> Option<String> {
 }
 
 /// Whether there is a window of anybody but the limit, or of the limit where nobody else was asked for.
-fn is_anybody_measured(record: &Record) -> bool {
+pub(crate) fn is_anybody_measured(record: &Record) -> bool {
     let is_alone = record.contenders.iter().all(|entry| entry.identity.is_limit());
     let runs = record.rounds.iter().flat_map(|round| &round.runs);
     let counts = |name: &str| is_alone || !notes::is_limit(record, name);
@@ -137,5 +137,12 @@ mod tests {
             entry.not_run = Some(NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() });
         }
         assert_eq!(told(&record).as_deref(), Some("a (and 1 other) was not measured: needs Gloop."));
+        record.contenders[0].identity.kind = assay_model::contender::Kind::Limit;
+        let told = told(&record);
+        assert_eq!(
+            told.as_deref(),
+            Some("b (and 1 other) was not measured: needs Bloop."),
+            "the limit depends on others"
+        );
     }
 }

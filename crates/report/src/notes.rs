@@ -342,10 +342,16 @@ pub(crate) fn quantile_text(standing: &LatencyStanding, quantile: f64) -> String
     )
 }
 
-/// The interval of a percentile.
+/// The interval of a percentile; that of a lower bound has no upper end.
 pub(crate) fn quantile_interval(standing: &LatencyStanding, quantile: f64) -> String {
     let found = standing.quantiles.iter().find(|of| of.quantile == quantile);
-    found.map_or_else(|| "–".to_owned(), |of| format::duration_interval(&of.response_ns).interval)
+    found.map_or_else(
+        || "–".to_owned(),
+        |of| match of.is_lower_bound && of.response_ns.confidence > 0.0 {
+            true => format!("[{} …]", format::duration(of.response_ns.low)),
+            false => format::duration_interval(&of.response_ns).interval,
+        },
+    )
 }
 
 /// What a step in a contender's life is called after the fact.
@@ -414,6 +420,28 @@ mod tests {
     use assay_model::evidence::Evidence;
 
     use super::*;
+
+    /// The page has the words in a file of its own, so that none of them is written by hand a second time.
+    #[test]
+    fn the_page_says_what_everything_else_says() {
+        let words: serde_json::Value =
+            serde_json::from_str(include_str!("../../../report-ui/src/words.json")).expect("JSON");
+        fn all<E: serde::de::DeserializeOwned>(
+            words: &serde_json::Value,
+            of: &str,
+            said: fn(E) -> &'static str,
+        ) {
+            let told = words[of].as_object().expect("an object");
+            assert!(told.len() > 2, "{of}");
+            for (name, word) in told {
+                let known = serde_json::from_value(name.as_str().into()).expect("a name of the model");
+                assert_eq!(said(known), word.as_str().expect("text"), "{of}: {name}");
+            }
+        }
+        all(&words, "redline_end", redline_end_in_words);
+        all(&words, "limited_by", limit_in_words);
+        all(&words, "stage", stage_in_words);
+    }
 
     #[test]
     fn where_the_control_differs_from_itself_a_greater_margin_is_told() {

@@ -12,7 +12,9 @@ pub(crate) fn response_times<'v>(record: &Record, verdict: &'v LatencyVerdict) -
     let time = |q: f64| move |standing: &LatencyStanding| notes::quantile_text(standing, q);
     let has_failed = standings.iter().any(|standing| standing.failed > 0);
     Table::new("contender", standings, |of| Row::of(record, &of.contender, of.withheld.as_ref()))
-        .column(Column::numbers("offered/s").drop(2), |of| format::rate(of.offered_per_second))
+        .column(Column::numbers("offered/s").drop(2), |of| {
+            notes::or_dash(of.offered_per_second, format::rate)
+        })
         .column(Column::numbers("of own").drop(4).in_files_as("of own capacity"), |of| {
             notes::or_dash(of.share_of_capacity, format::percent)
         })

@@ -23,7 +23,15 @@ pub(crate) struct Column {
 }
 
 /// A field of a file: its name, and its value where it is known.
-pub(crate) type Field = (&'static str, fn(&Standing) -> Option<String>);
+pub(crate) type Field = (&'static str, fn(&Standing) -> Option<Value>);
+
+/// What a field holds.
+pub(crate) enum Value {
+    /// A number of ours, which no program takes for anything else.
+    Figure(String),
+    /// Words, of others too.
+    Words(String),
+}
 
 /// What stands for a figure that is not known; a column of nothing else is not shown.
 const UNKNOWN: &str = "–";
@@ -112,7 +120,10 @@ pub(crate) const COLUMNS: [Column; 19] = [
         text: |s| s.price_per_million.as_ref().map_or_else(|| UNKNOWN.to_owned(), format::money),
         fields: &[
             ("price_per_million", |s| known(s, s.price_per_million.as_ref().map(|of| of.amount.estimate))),
-            ("currency", |s| known(s, s.price_per_million.as_ref().map(|of| of.currency.clone()))),
+            ("currency", |s| {
+                let price = s.price_per_million.as_ref().filter(|_| s.withheld.is_none());
+                in_words(price.map(|of| of.currency.clone()))
+            }),
         ],
         ..PLAIN
     },
@@ -166,7 +177,9 @@ pub(crate) const COLUMNS: [Column; 19] = [
         is_text: true,
         text: |s| notes::limit_in_words(s.limited_by).to_owned(),
         fields: &[
-            ("limited_by", |s| known(s, Some(notes::limit_in_words(s.limited_by)))),
+            ("limited_by", |s| {
+                in_words(s.withheld.is_none().then(|| notes::limit_in_words(s.limited_by).to_owned()))
+            }),
             ("headroom", |s| known(s, s.headroom)),
         ],
         ..PLAIN
@@ -184,7 +197,7 @@ pub(crate) const COLUMNS: [Column; 19] = [
         is_text: true,
         in_markdown: false,
         text: |s| s.letters.clone(),
-        fields: &[("letters", |s| told(Some(s.letters.clone())))],
+        fields: &[("letters", |s| in_words(Some(s.letters.clone())))],
     },
     // Told below the tables, where people read; a program wants them in the row.
     Column {
@@ -193,8 +206,8 @@ pub(crate) const COLUMNS: [Column; 19] = [
         in_markdown: false,
         text: |_| UNKNOWN.to_owned(),
         fields: &[
-            ("checks", |s| told(Some(notes::rules_text(s.checks.iter().map(|check| check.rule))))),
-            ("withheld", |s| s.withheld.as_ref().map(words::withheld)),
+            ("checks", |s| in_words(Some(notes::rules_text(s.checks.iter().map(|check| check.rule))))),
+            ("withheld", |s| in_words(s.withheld.as_ref().map(words::withheld))),
         ],
         ..PLAIN
     },
@@ -204,7 +217,7 @@ pub(crate) const COLUMNS: [Column; 19] = [
 pub(crate) fn table<'v>(record: &Record, cell: &'v CellVerdict) -> Table<'v, Standing> {
     let row = |standing: &Standing| {
         let row = Row::of(record, &standing.contender, standing.withheld.as_ref());
-        let is_first = standing.tier == Some(1) && row.weight == Weight::Plain;
+        let is_first = words::leads(cell, standing) && row.weight == Weight::Plain;
         if is_first { row.weighing(Weight::Good) } else { row }
     };
     let in_flight = format!("p50 at {} in flight", cell.cell.in_flight());
@@ -241,12 +254,16 @@ pub(crate) fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> Stri
     value.map_or_else(|| UNKNOWN.to_owned(), format)
 }
 
-fn told(value: Option<impl ToString>) -> Option<String> {
-    value.map(|value| value.to_string())
+fn told(value: Option<impl ToString>) -> Option<Value> {
+    value.map(|value| Value::Figure(value.to_string()))
+}
+
+fn in_words(value: Option<String>) -> Option<Value> {
+    value.map(Value::Words)
 }
 
 /// What goes with a throughput is withheld with it.
-fn known(standing: &Standing, value: Option<impl ToString>) -> Option<String> {
+fn known(standing: &Standing, value: Option<impl ToString>) -> Option<Value> {
     told(value.filter(|_| standing.withheld.is_none()))
 }
 

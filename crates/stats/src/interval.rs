@@ -27,7 +27,8 @@ impl Interval {
 
     /// That part of an interval of a ratio which lies beyond a margin on the side of its estimate, for a ratio that was shown in another
     /// way to lie there: both statements hold together (Guilbaud, Biometrical J. 50, 2008).
-    pub(crate) fn beyond(self, margin: f64) -> Self {
+    #[must_use]
+    pub fn beyond(self, margin: f64) -> Self {
         let (least, most) = (1.0 + margin, 1.0 / (1.0 + margin));
         if self.estimate > 1.0 {
             Self { low: self.low.max(least), ..self }

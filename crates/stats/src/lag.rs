@@ -28,6 +28,21 @@ impl Bounds {
         self.apart() <= CLOSE_NS.max((self.from_due.value as f64 * CLOSE_SHARE) as u64)
     }
 
+    /// The later end, where it hardly matters that requests were late.
+    pub fn known(&self) -> Option<Quantile> {
+        self.are_close().then_some(self.from_due)
+    }
+
+    /// The time itself, which is known and no bound.
+    pub fn exact(&self) -> Option<u64> {
+        self.known().filter(|known| !known.is_lower_bound).map(|known| known.value)
+    }
+
+    /// What it took at least: the earlier end, where it matters which of them is printed.
+    pub fn least(&self) -> u64 {
+        if self.are_close() { self.from_due.value } else { self.from_sent }
+    }
+
     /// By how much the ends differ, in nanoseconds.
     pub fn apart(&self) -> u64 {
         self.from_due.value.saturating_sub(self.from_sent)
@@ -37,6 +52,22 @@ impl Bounds {
     pub fn apart_share(&self) -> f64 {
         self.apart() as f64 / self.from_due.value.max(1) as f64
     }
+}
+
+/// The medians of both ends over rounds; `None` for no rounds. The median of the truths lies between them, however far apart the ends
+/// of single rounds are, because a median does not fall where one of its values rises. It is a bound if one of the rounds has one.
+pub fn median(rounds: &[Bounds]) -> Option<Bounds> {
+    let of = |value: fn(&Bounds) -> u64| middle(rounds.iter().map(value).collect());
+    let is_lower_bound = rounds.iter().any(|bounds| bounds.from_due.is_lower_bound);
+    let from_due = Quantile { value: of(|bounds| bounds.from_due.value)?, is_lower_bound };
+    Some(Bounds { from_sent: of(|bounds| bounds.from_sent)?, from_due })
+}
+
+fn middle(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some(lower.midpoint(upper))
 }
 
 /// The quantile `q` of response times in nanoseconds, `censored` being those of requests that were given up; `None` when nothing
@@ -70,6 +101,27 @@ mod tests {
         assert!(close(1_000, 300, 0.99) && !close(1_000, 300, 0.5));
         assert!(!close(1_000, 2_000, 0.99) && close(100_000, 2_000, 0.5));
         assert!(close(100, 40, 0.5), "less than 50 µs");
+    }
+
+    /// One round of four left late: the median has all of them, and hardly depends on how late.
+    #[test]
+    fn the_median_over_rounds_lies_between_those_of_both_ends() {
+        let round = |sent_us: u64, due_us: u64| Bounds {
+            from_sent: sent_us * 1_000,
+            from_due: Quantile { value: due_us * 1_000, is_lower_bound: false },
+        };
+        let rounds = [round(560, 670), round(35_400, 35_800), round(85_200, 85_700), round(135_800, 135_800)];
+        let found = median(&rounds).expect("rounds");
+        assert_eq!((found.from_sent, found.from_due.value), (60_300_000, 60_750_000));
+        assert_eq!(found.known(), Some(found.from_due));
+        assert_eq!([rounds[0].least(), rounds[1].least()], [560_000, 35_800_000]);
+        let late = [round(560, 670), round(1_000, 9_000), round(1_000, 9_500)];
+        assert_eq!(median(&late).expect("rounds").known(), None);
+        let mut given_up = rounds;
+        given_up[3].from_due.is_lower_bound = true;
+        assert_eq!((given_up[2].exact(), given_up[3].exact()), (Some(85_700_000), None));
+        assert!(median(&given_up).expect("rounds").from_due.is_lower_bound);
+        assert_eq!(median(&[]), None);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct UnpairedRatio {
     pub interval: Interval,
     /// How much the ratio of one round of each would vary: the standard deviation of its logarithm.
     pub round_cv: f64,
+    /// Degrees of freedom of the interval.
+    pub degrees_of_freedom: f64,
 }
 
 /// Compares two series by their logarithms without assuming that both vary to the same extent: the t interval of Welch
@@ -35,7 +37,7 @@ pub fn welch_log_ratio(first: &[f64], second: &[f64], confidence: f64) -> Result
     let reach = student::critical_value_of(confidence, degrees_of_freedom)? * variance.sqrt();
     let interval = Interval { estimate: mean, low: mean - reach, high: mean + reach, confidence }.exp();
     let rounds = first.len().min(second.len());
-    Ok(UnpairedRatio { interval, round_cv: (variance * rounds as f64).sqrt() })
+    Ok(UnpairedRatio { interval, round_cv: (variance * rounds as f64).sqrt(), degrees_of_freedom })
 }
 
 #[cfg(test)]
@@ -48,7 +50,9 @@ mod tests {
     fn welch_interval_of_students_sleep_data() {
         let one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0].map(f64::exp);
         let two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4].map(f64::exp);
-        let ratio = welch_log_ratio(&one, &two, 0.95).unwrap().interval;
+        let UnpairedRatio { interval: ratio, degrees_of_freedom, .. } =
+            welch_log_ratio(&one, &two, 0.95).unwrap();
+        assert!((degrees_of_freedom - 17.77647).abs() < 1e-5, "{degrees_of_freedom}");
         for (got, expected) in [(ratio.estimate, -1.58), (ratio.low, -3.3654832), (ratio.high, 0.2054832)] {
             assert!((got.ln() - expected).abs() < 1e-7, "{} instead of {expected}", got.ln());
         }

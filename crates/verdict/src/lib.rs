@@ -36,18 +36,22 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
 use ageing::Slow;
 pub use ageing::needs_long_look;
+use capacity::self_ratio::Bar;
 use capacity::tables::Tables;
 use capacity::{cell, floor};
 use costs::{protocol, proxy, stack};
+use doubts::looks::watched;
 use doubts::pauses;
 pub use during::settling::{Settling, settling};
 pub use during::{allocation, course, outlook, rates};
 pub use ending::{Ending, ending, ending_of_load};
+pub use evidence::percentiles::{Percentile, RoundTimes};
 use evidence::sample;
 pub use evidence::sample::offered_rate;
 pub use evidence::turns::throughput;
 pub use evidence::window::{Evidence, ServerRun, Times, Unreadable, Window};
 pub use evidence::{speed, turns};
+pub use response::answered::never_answered;
 use response::{answered, latency, redline};
 pub use trust::built;
 
@@ -99,17 +103,19 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     trust.extend(slow.check(&cells));
     let latency = latency::judge(evidence, margin);
     let redlines = redline::judge(evidence);
-    let stack_cost = stack::stack_costs(&cells, margin);
+    let bar = Bar { margin, looks: watched(record) };
+    let stack_cost = stack::stack_costs(&cells, bar);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
-    let protocol_cost = protocol::protocol_costs(&cells, margin);
+    let protocol_cost = protocol::protocol_costs(&cells, bar);
     let (proxy_cost, added_latency) =
-        (proxy::proxy_costs(evidence, &cells, margin), proxy::added_latencies(evidence));
+        (proxy::proxy_costs(evidence, &cells, bar), proxy::added_latencies(evidence));
     let rounds = sample::counted_rounds(record);
     let cross_checks = cross_check::judge(record, margin);
     trust.extend(cross_check::check(&cross_checks, margin));
     let hosts = hosts::judge(evidence);
     trust.extend(hosts::check(&hosts));
-    let (answered, published) = (answered::judge(evidence), published::judge(evidence, &cells));
+    let answered = answered::judge(evidence);
+    let published = published::judge(evidence, &cells, &answered);
     Verdict {
         trust,
         rounds,

@@ -6,19 +6,28 @@ use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
 use assay_model::published::{Figures, Published, PublishedRow};
 use assay_model::record::{Entry, Record};
-use assay_model::verdict::{Beside, BesideRow, CellVerdict, Interval, Standing};
+use assay_model::verdict::{
+    AnsweredStanding, AnsweredVerdict, Beside, BesideRow, CellVerdict, Interval, Standing,
+};
 use assay_stats::ratio::paired_log_ratio;
+use assay_stats::simultaneous::critical_value_of_one;
 
+use crate::doubts::looks::watched;
 use crate::evidence::sample::sample_of;
 use crate::evidence::window::Evidence;
 use crate::response::answered;
 use crate::{CONFIDENCE, interval, point};
 
-/// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
-pub(crate) fn judge(evidence: &Evidence<'_>, judged: &[CellVerdict]) -> Option<Beside> {
+/// Both tables, with our throughputs and shares `answered` in time as they were judged; `None` where the experiment repeats nobody's work.
+pub(crate) fn judge(
+    evidence: &Evidence<'_>,
+    judged: &[CellVerdict],
+    answered: &[AnsweredVerdict],
+) -> Option<Beside> {
     let record = evidence.record;
     let published = record.experiment.published.as_ref()?;
-    let tables = Tables { evidence, record, published, judged, network: usual_network(record, published) };
+    let network = usual_network(record, published);
+    let tables = Tables { evidence, record, published, judged, answered, network };
     let of_source = published.rows.iter().map(|row| (Some(row), tables.entry(row)));
     let ours_alone = record.contenders.iter().filter(|entry| tables.is_ours_alone(entry));
     let parties: Vec<Party<'_>> = of_source
@@ -64,6 +73,7 @@ struct Tables<'r> {
     record: &'r Record,
     published: &'r Published,
     judged: &'r [CellVerdict],
+    answered: &'r [AnsweredVerdict],
     /// Of ours, where a row names no other.
     network: Network,
 }
@@ -121,6 +131,9 @@ impl<'r> Tables<'r> {
     fn answered(&self, entry: &Entry, ms: f64, network: Network) -> Option<Figure> {
         let counted = self.cells(network).find(|cell| matches!(cell.offered, Offered::Requests(_)));
         let cell = counted.or_else(|| self.cells(network).find(|cell| cell.offered.is_capacity()))?;
+        if self.answered_standing(&cell, entry).is_some_and(|standing| standing.withheld.is_some()) {
+            return None;
+        }
         let rounds = answered::shares(&sample_of(self.evidence, entry, &cell), ms);
         Some(Figure { estimate: answered::over_rounds(&rounds)?, rounds })
     }
@@ -133,6 +146,12 @@ impl<'r> Tables<'r> {
 
     fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {
         let judged = self.judged.iter().find(|judged| judged.cell == *cell)?;
+        judged.standings.iter().find(|standing| standing.contender == entry.identity.name)
+    }
+
+    /// What the verdict says of the times of a contender, where it tells of them in that cell.
+    fn answered_standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r AnsweredStanding> {
+        let judged = self.answered.iter().find(|judged| judged.cell == *cell)?;
         judged.standings.iter().find(|standing| standing.contender == entry.identity.name)
     }
 
@@ -169,14 +188,21 @@ impl<'r> Tables<'r> {
         let (own, base): (Vec<f64>, Vec<f64>) = pairs.filter(|(_, base)| *base > 0.0).unzip();
         match (self.published.figures, own.as_slice(), base.as_slice()) {
             (_, [own], [base]) => Some(point(own / base)),
-            (Figures::Throughput, _, _) => {
-                paired_log_ratio(&own, &base, CONFIDENCE).ok().map(|ratio| interval(ratio.interval))
-            }
+            (Figures::Throughput, _, _) => self.ratio_of_rates(&own, &base),
             (Figures::AnsweredWithinMs, _, _) => {
                 let quotients = own.iter().zip(&base).map(|(own, base)| Some(own / base));
                 answered::over_rounds(&quotients.collect::<Vec<_>>())
             }
         }
+    }
+
+    /// As wide as who watched the run must have it; while that is nothing, the figure alone.
+    fn ratio_of_rates(&self, own: &[f64], base: &[f64]) -> Option<Interval> {
+        let ratio = paired_log_ratio(own, base, CONFIDENCE).ok()?;
+        let (looks, rounds) = (watched(self.record), ratio.rounds());
+        let critical = critical_value_of_one(looks, rounds, rounds as f64 - 1.0, CONFIDENCE).ok().flatten();
+        let wide = |critical| interval(ratio.with_critical_value(critical, CONFIDENCE));
+        Some(critical.map_or_else(|| point(ratio.interval.estimate), wide))
     }
 
     /// Why a contender was not run, if so.
@@ -197,7 +223,14 @@ impl<'r> Tables<'r> {
     fn withheld(&self, party: &Party<'_>) -> Option<Withheld> {
         let network = self.network_of(party.source);
         let entry = party.entry.filter(|entry| self.was_measured(entry, network))?;
-        let judged = || self.cells(network).find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
+        let of_times = |cell: &Cell| self.answered_standing(cell, entry)?.withheld.clone();
+        let of_rates = |cell: &Cell| self.standing(cell, entry)?.withheld.clone();
+        let judged = || match self.published.figures {
+            Figures::Throughput => self.cells(network).find_map(|cell| of_rates(&cell)),
+            Figures::AnsweredWithinMs => {
+                self.cells(network).find_map(|cell| of_times(&cell).or_else(|| of_rates(&cell)))
+            }
+        };
         let nothing = party.ours.iter().all(Option::is_none);
         nothing.then(|| judged().unwrap_or(Withheld::NoWindow))
     }
@@ -212,7 +245,7 @@ mod tests {
     use super::*;
     use crate as verdict;
     use crate::testing;
-    use assay_model::record::{NotRun, Run, Stage};
+    use assay_model::record::{NotRun, Run, Stage, State};
     use assay_model::rule::Rule;
 
     fn published(columns: &[&str], rows: &[(&str, Option<&str>, &[f64])]) -> Published {
@@ -328,6 +361,36 @@ mod tests {
         let b = &beside.rows[2];
         assert_eq!((&b.not_run, &b.withheld), (&None, &Some(Withheld::AllVoid { rules: vec![Rule::Steal] })));
         assert_eq!((b.our_ratio[0], b.ratio_to_baseline[0]), (None, Some(3.0)));
+    }
+
+    #[test]
+    fn who_watched_the_run_finds_wider_ratios() {
+        let mut record = record();
+        let b = record.rounds[1].runs.iter_mut().find(|run| run.contender == "b").expect("b");
+        b.cells[0].load = testing::load_report(64, 2300.0);
+        let width = |record: &Record| {
+            let ratio = beside(record).rows[2].our_ratio[0].expect("a ratio");
+            (ratio.high / ratio.low).ln()
+        };
+        let once = width(&record);
+        (record.state, record.experiment.rounds) = (State::Interrupted, 20);
+        assert!(width(&record) > 1.3 * once, "{} {once}", width(&record));
+    }
+
+    #[test]
+    fn a_share_that_is_withheld_stands_in_neither_table() {
+        let mut record = record();
+        record.experiment.answered_within_ms = vec![64.0, 128.0];
+        record.experiment.published.as_mut().expect("published").figures = Figures::AnsweredWithinMs;
+        let runs = record.rounds.iter_mut().take(3).flat_map(|round| &mut round.runs);
+        runs.filter(|run| run.contender == "a").for_each(|run| run.cells[0].machine.steal_share = 0.5);
+        let verdict = verdict::testing::judged(&record);
+        let told = verdict.answered[0].standings.iter().find(|of| of.contender == "a").expect("a");
+        let beside = verdict.published.expect("published");
+        let (a, b) = (&beside.rows[1], &beside.rows[2]);
+        assert!(told.withheld.is_some() && a.withheld == told.withheld, "{a:?}");
+        assert_eq!((&a.ours, &a.our_ratio), (&vec![None, None], &vec![None, None]));
+        assert_eq!((beside.baseline.as_deref(), b.our_ratio[0]), (Some("b"), Some(point(1.0))));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) fn checks(
     checks.extend(control.filter(is_measured));
     checks.extend(running::checks(record));
     if !windows.is_empty() {
-        checks.extend(generator(record, cells));
+        checks.extend(generator(evidence, cells));
         checks.extend(headroom(record, cells));
         checks.extend([
             errors(record, &windows),
@@ -113,20 +113,27 @@ fn isolation(record: &Record) -> Check {
 
 /// The worst of what the standings say of their generator; nothing where nobody's share is known. When those of all contenders are void,
 /// so is the run; else only they are.
-fn generator(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
+fn generator(evidence: &Evidence<'_>, cells: &[CellVerdict]) -> Option<Check> {
     let standings = || cells.iter().flat_map(|cell| &cell.standings);
     let counting = || standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
-    let busiest = counting().filter_map(|standing| standing.generator_busy_share).reduce(f64::max)?;
-    let evidence = Found::GeneratorBusy { busy_share: busiest };
+    let told = Found::GeneratorBusy { busy_share: busiest(evidence, cells)? };
     let outcome_of = |standing: &Standing| {
         let saturated = standing.checks.iter().filter(|check| check.rule == Rule::GeneratorSaturated);
         saturated.map(|check| check.outcome).max().unwrap_or(CheckOutcome::Pass)
     };
     let worst = standings().map(outcome_of).max().unwrap_or(CheckOutcome::Pass);
-    let is_good =
-        |standing: &Standing| !is_limit(record, standing) && outcome_of(standing) != CheckOutcome::Void;
+    let is_good = |standing: &Standing| {
+        !is_limit(evidence.record, standing) && outcome_of(standing) != CheckOutcome::Void
+    };
     let outcome = if counting().any(is_good) { worst.min(CheckOutcome::Warn) } else { worst };
-    Some(Check { rule: Rule::Generator, outcome, evidence })
+    Some(Check { rule: Rule::Generator, outcome, evidence: told })
+}
+
+/// The greatest share of its CPU that a thread of the generator used in any window at capacity whose throughput counts.
+fn busiest(evidence: &Evidence<'_>, cells: &[CellVerdict]) -> Option<f64> {
+    let counting = evidence.windows().filter(|window| window.rate_counts());
+    let judged = counting.filter(|window| cells.iter().any(|judged| judged.cell == window.cell));
+    judged.flat_map(|window| window.load.thread_busy_shares.iter().copied()).reduce(f64::max)
 }
 
 fn is_limit(record: &Record, standing: &Standing) -> bool {

@@ -1,6 +1,6 @@
 /** A percentile of the response time against the offered rate; the objective as a line, each redline as a band below it. */
 import * as Plot from "@observablehq/plot";
-import { duration, rate, tick } from "../format";
+import { boundedDuration, duration, rate, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
 import { timeLabel, timeTicks, withTicks } from "./curves";
@@ -11,6 +11,8 @@ export interface RatePoint {
   ns: number;
   low: number;
   high: number;
+  /** Whether it is only known that it took longer. */
+  isBound: boolean;
   /** The load, in words. */
   load: string;
 }
@@ -19,6 +21,7 @@ export interface RatePoint {
 export interface Trial {
   offered: number;
   ns: number;
+  isBound: boolean;
   isVoid: boolean;
 }
 
@@ -105,7 +108,7 @@ function redlines(lines: readonly RateLine[], domain: [number, number], theme: T
 }
 
 function describe(point: Flat | FlatTrial, percentile: string): string {
-  const head = `${point.line.title}\n${percentile} ${duration(point.ns)} at ${rate(point.offered)} req/s`;
-  if ("load" in point) return `${head}\n${point.load}, ${duration(point.low)} … ${duration(point.high)}`;
+  const head = `${point.line.title}\n${percentile} ${boundedDuration(point.ns, point.isBound)} at ${rate(point.offered)} req/s`;
+  if ("load" in point) return `${head}\n${point.load}, ${point.isBound ? `from ${duration(point.low)}` : `${duration(point.low)} … ${duration(point.high)}`}`;
   return `${head}\n${point.isVoid ? "void window" : "a window"} of the search`;
 }

@@ -1,6 +1,6 @@
 /** Which share of the requests was answered within a time, on a logarithmic axis of time. */
 import * as Plot from "@observablehq/plot";
-import { duration, percent } from "../format";
+import { duration, percentOfAll } from "../format";
 import type { Theme } from "../theme";
 import { frame, NARROW } from "./common";
 import { timeLabel, timeTicks } from "./curves";
@@ -39,7 +39,7 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: [0, 0.25, 0.5, 0.75, 1] }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks }),
       ...strokes(flat, at),
-      Plot.tip(flat.filter(({ line }) => !line.look.muted), Plot.pointer({ ...at, title: (d: Flat) => `${d.line.title}\n${percent(d.share)} within ${duration(d.ns)}`, fill: theme.paper, stroke: theme.rule })),
+      Plot.tip(flat.filter(({ line }) => !line.look.muted), Plot.pointer({ ...at, title: (d: Flat) => `${d.line.title}\n${percentOfAll(d.share)} within ${duration(d.ns)}`, fill: theme.paper, stroke: theme.rule })),
       endNames(names, bounds, theme),
     ],
   });

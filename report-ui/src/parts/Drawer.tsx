@@ -185,7 +185,7 @@ function AtRates({ report, cells, name }: { report: Report; cells: readonly Cell
   const items = cells.flatMap(({ spot, latency, redlines }) => [
     ...latency.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && !s.withheld).map((s) => ({
       place: `${placeOf(report, spot)}, ${loadNamed(offered ?? "")}`,
-      words: `${rate(s.offered_per_second)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
+      words: `${rate(s.offered_per_second ?? 0)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
     }))),
     ...redlines.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && s.kept_per_second !== null).map((s) => ({
       place: `${placeOf(report, spot)}, ${offered ?? ""}`,

@@ -96,12 +96,10 @@ function linesOf(report: Report, cell: Cell): Line<CurvePoint>[] {
 }
 
 function pointsOf(report: Report, { median_ns, low_ns, high_ns }: Curve): CurvePoint[] {
-  return median_ns.map((median, i) => ({
-    quantile: report.head.quantiles[i] ?? 0,
-    median_ns: median,
-    low_ns: low_ns[i] ?? median,
-    high_ns: high_ns[i] ?? median,
-  }));
+  return median_ns.flatMap((median, i) => {
+    if (median === null) return [];
+    return [{ quantile: report.head.quantiles[i] ?? 0, median_ns: median, low_ns: low_ns[i] ?? median, high_ns: high_ns[i] ?? median }];
+  });
 }
 
 function columns(report: Report): Column<Line<CurvePoint>>[] {

@@ -4,14 +4,9 @@ import { Section } from "../parts/Section";
 import { onSetting, type Report } from "../select";
 import { settingOf } from "../state";
 import type { Head, NotRun } from "../types";
+import words from "../words.json";
 
-export const STAGES: Record<NotRun["stage"], string> = {
-  needs: "not run",
-  build: "did not build",
-  start: "did not start",
-  answer: "answered wrongly",
-  load: "failed under load",
-};
+export const STAGES: Record<NotRun["stage"], string> = words.stage;
 
 export function NotRunSection({ report }: { report: Report }): JSX.Element | null {
   const all = missing(report.head);

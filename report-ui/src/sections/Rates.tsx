@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { priceChart, type PriceRow } from "../charts/price";
 import { ratesChart, type RateLine, type RatePoint } from "../charts/rates";
-import { duration, listed, percent, rate } from "../format";
+import { boundedDuration, duration, listed, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
 import { Drawn } from "../parts/Drawn";
@@ -14,16 +14,11 @@ import { focused, lookOf, type Cell, type Report } from "../select";
 import { objectiveOf, PERCENTILES, type Objective } from "../slo";
 import type { Theme } from "../theme";
 import type { LatencyStanding, RedlineStanding } from "../types";
+import words from "../words.json";
 import { loadInWords } from "./Curves";
 import { MOST_ROWS } from "./Price";
 
-const ENDS: Record<RedlineStanding["end"], string> = {
-  confirmed: "confirmed",
-  above_highest: "above twice the capacity",
-  below_lowest: "below a thousandth of the capacity",
-  unfinished: "not finished",
-  too_many_void: "given up: void windows",
-};
+const ENDS: Record<RedlineStanding["end"], string> = words.redline_end;
 
 export function RatesSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const objective = objectiveOf(cell.redlines[0]?.offered ?? "");
@@ -107,7 +102,7 @@ function TailChart({ report, cell, tail: { percentile, lines }, objective, twin 
 }
 
 /** The one point of a line as a row. */
-const rowsOf = ({ name, title, look, points }: RateLine): PriceRow[] => points.slice(0, 1).map(({ ns, low, high }) => ({ name, title, look, value: ns, range: [low, high] }));
+const rowsOf = ({ name, title, look, points }: RateLine): PriceRow[] => points.slice(0, 1).map(({ ns, low, high, isBound }) => ({ name, title, look, value: ns, range: [low, high], isBound }));
 
 /** Who has no figure, lest it be looked for. */
 function Untold({ tail: { percentile, lines }, names }: { tail: Tail; names: readonly string[] }): JSX.Element | null {
@@ -132,8 +127,11 @@ function linesOf(report: Report, cell: Cell, tail: string): RateLine[] {
 function pointsOf(cell: Cell, name: string, quantile: number): RatePoint[] {
   const points = cell.latency.flatMap(({ offered, standings }) => {
     const standing = standings.find(({ contender, withheld }) => contender === name && !withheld);
-    const found = standing?.quantiles.find((one) => one.quantile === quantile)?.response_ns;
-    return standing && found ? [{ offered: standing.offered_per_second, ns: found.estimate, low: found.low, high: found.high, load: loadInWords(offered ?? "max") }] : [];
+    const found = standing?.quantiles.find((one) => one.quantile === quantile);
+    if (standing?.offered_per_second == null || !found) return [];
+    const { response_ns: { estimate, low, high }, is_lower_bound: isBound } = found;
+    // An upper end of a lower bound is none.
+    return [{ offered: standing.offered_per_second, ns: estimate, low, high: isBound ? estimate : high, isBound, load: loadInWords(offered ?? "max") }];
   });
   return points.sort((a, b) => a.offered - b.offered);
 }
@@ -141,9 +139,9 @@ function pointsOf(cell: Cell, name: string, quantile: number): RatePoint[] {
 function trialsOf({ head }: Report, { samples, redlines }: Cell, name: string, quantile: number): RateLine["trials"] {
   const at = head.sample_quantiles.indexOf(quantile);
   const searched = new Set(redlines.map(({ offered }) => offered));
-  return samples.flatMap(({ contender, offered, offered_per_second: rate, quantiles_ns: times, void: broken }) => {
+  return samples.flatMap(({ contender, offered, offered_per_second: rate, quantiles_ns: times, are_lower_bounds: bounds, void: broken }) => {
     const ns = times[at];
-    return contender === name && searched.has(offered) && rate != null && ns != null ? [{ offered: rate, ns, isVoid: broken.length > 0 }] : [];
+    return contender === name && searched.has(offered) && rate != null && ns != null ? [{ offered: rate, ns, isBound: bounds[at] === true, isVoid: broken.length > 0 }] : [];
   });
 }
 
@@ -163,14 +161,14 @@ function timeColumns(report: Report): Column<LatencyStanding & { load: string }>
   return [
     { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
     { head: "load", text: true, cell: (row) => row.load, sort: (row) => row.load },
-    { head: "offered req/s", cell: (row) => rate(row.offered_per_second), sort: (row) => row.offered_per_second },
+    { head: "offered req/s", cell: (row) => (row.offered_per_second == null ? "–" : rate(row.offered_per_second)), sort: (row) => row.offered_per_second ?? null },
     { head: "of capacity", cell: (row) => (row.share_of_capacity == null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
     ...Object.entries(PERCENTILES).map(([head, quantile]): Column<LatencyStanding & { load: string }> => ({
       head,
       sort: (row) => at(row, quantile),
       cell: (row) => {
         const ns = at(row, quantile);
-        return ns === null ? "–" : `${isBound(row, quantile) ? "> " : ""}${duration(ns)}`;
+        return ns === null ? "–" : boundedDuration(ns, isBound(row, quantile));
       },
     })),
   ];
@@ -193,6 +191,6 @@ function redlineColumns(report: Report): Column<RedlineStanding>[] {
     figure("kept again at", (row) => row.recovered_per_second),
     { head: "servers", cell: (row) => row.servers, sort: (row) => row.servers },
     { head: "windows", cell: (row) => `${row.windows}${row.void_windows > 0 ? `, ${row.void_windows} void` : ""}`, sort: (row) => row.windows },
-    { head: "search", text: true, cell: (row) => ENDS[row.end], sort: (row) => row.end },
+    { head: "search", text: true, cell: (row) => ENDS[row.end] || "confirmed", sort: (row) => row.end },
   ];
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Line } from "../charts/lines";
 import { sharesChart, type SharePoint } from "../charts/shares";
-import { count, duration, percent, percentInterval } from "../format";
+import { count, duration, percentInterval, percentOfAll } from "../format";
 import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
@@ -64,10 +64,10 @@ function columns(report: Report, lines: readonly Line<SharePoint>[]): Column<Lin
     { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
     ...DECADES.filter(differs).map((bound): Column<Line<SharePoint>> => ({
       head: `within ${duration(bound)}`,
-      cell: (line) => percent(shareWithin(line.points, bound)),
+      cell: (line) => percentOfAll(shareWithin(line.points, bound)),
       sort: (line) => shareWithin(line.points, bound),
     })),
-    { head: "ever", cell: (line) => percent(line.points.at(-1)?.share ?? 0), sort: (line) => line.points.at(-1)?.share ?? 0 },
+    { head: "ever", cell: (line) => percentOfAll(line.points.at(-1)?.share ?? 0), sort: (line) => line.points.at(-1)?.share ?? 0 },
   ];
 }
 
@@ -80,7 +80,7 @@ function answeredColumns(report: Report, { within_ms }: AnsweredVerdict): Column
       sort: (row) => row.shares[i]?.estimate ?? null,
       cell: (row) => {
         const share = row.shares[i];
-        return share ? <span title={percentInterval(share).interval}>{percent(share.estimate)}</span> : "–";
+        return share ? <span title={percentInterval(share).interval}>{percentOfAll(share.estimate)}</span> : "–";
       },
     })),
     { head: "slowest", cell: (row) => (row.slowest_ns === null ? "–" : duration(row.slowest_ns)), sort: (row) => row.slowest_ns },

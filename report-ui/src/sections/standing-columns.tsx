@@ -1,23 +1,13 @@
 /** The columns of the table of standings. */
-import { bytes, count, duration, energy, rate, rateInterval, score } from "../format";
+import { bytes, count, duration, energy, money, rate, rateInterval, score } from "../format";
 import { Name } from "../parts/Name";
 import type { Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import type { Standing } from "../types";
+import words from "../words.json";
 import type { Comparison } from "./Standings";
 
-export const LIMITED_BY: Record<Standing["limited_by"], string> = {
-  server: "server",
-  server_core: "one core",
-  generator: "generator",
-  both: "both",
-  database: "database",
-  upstream: "upstream",
-  link: "link",
-  connections: "connections",
-  neither: "waiting",
-  unknown: "unknown",
-};
+export const LIMITED_BY: Record<Standing["limited_by"], string> = words.limited_by;
 
 /** Those of which the record has something to tell of anybody; what is withheld tells nothing. */
 export function standingColumns(report: Report, cell: Cell, comparison: Comparison): Column<Standing>[] {
@@ -40,6 +30,7 @@ function allColumns(report: Report, comparison: Comparison): Column<Standing>[] 
     figure("p50", (s) => s.p50_ns?.estimate, duration),
     figure("p99", (s) => s.p99_ns?.estimate, duration),
     figure("cpu/req", (s) => s.cpu_per_request_ns, duration),
+    { head: "per million", cell: (s) => (s.price_per_million ? money(s.price_per_million) : "–"), sort: (s) => s.price_per_million?.amount.estimate ?? null },
     figure("energy/req", (s) => s.energy?.whole_uj.estimate, energy),
     figure("memory", (s) => s.memory_bytes, bytes),
     figure("start-up", (s) => s.startup_ns, duration),

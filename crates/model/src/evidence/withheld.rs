@@ -19,6 +19,8 @@ pub enum Withheld {
     },
     /// No window counts.
     NoWindow,
+    /// The rate follows from a capacity of which no window counts, so that none was offered.
+    NoCapacity,
     /// There was not one right answer in a window.
     NoRightAnswer,
     /// Every window is void.

@@ -18,7 +18,7 @@ pub(crate) fn figures(row: &Row, change: &Change) -> [String; 6] {
         (_, None) => "–".to_owned(),
         (Metric::Rps, Some(value)) => format::rate(value),
         (Metric::P50 | Metric::P99 | Metric::Cpu, Some(value)) => format::duration(value),
-        (Metric::Rss, Some(value)) => format::bytes(value as u64),
+        (Metric::Memory, Some(value)) => format::bytes(value as u64),
     };
     let ratio = change.ratio.map(|ratio| format::change(&ratio));
     let shown = match change.call {
@@ -92,7 +92,7 @@ pub(super) fn name(row: &Row, metric: Metric) -> String {
         Metric::Rps => "req/s".to_owned(),
         Metric::P50 | Metric::P99 => format!("{} {time}", metric.name()),
         Metric::Cpu => "cpu/req".to_owned(),
-        Metric::Rss => "rss".to_owned(),
+        Metric::Memory => "memory".to_owned(),
     }
 }
 
@@ -120,9 +120,16 @@ pub(crate) fn legend(comparison: &Comparison) -> Option<String> {
     } else {
         ""
     };
+    let is_median = comparison.rows.iter().flat_map(|row| &row.changes).any(|of| of.metric != Metric::Rps);
+    let medians = if is_median {
+        "; base and new of times, CPU and memory are medians over rounds, their changes ratios of geometric \
+         means"
+    } else {
+        ""
+    };
     Some(format!(
         "{EQUAL} shown to differ by {} at most; {NOT_SHOWN} not shown to differ, nor not to; {} intervals that hold for all \
-         rows together; {pairing}, {}{not_called}",
+         rows together; {pairing}, {}{medians}{not_called}",
         margins(comparison),
         format::percent(comparison.confidence),
         match (least, most) {

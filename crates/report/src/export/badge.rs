@@ -55,7 +55,7 @@ pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<S
     let mut out = opening(record, verdict, cell, height);
     limit.into_iter().for_each(|limit| limit_line(limit, &scale, height, &mut out));
     for (index, row) in rows.iter().enumerate() {
-        draw(row, TOP + ROW * (index as f64 + 0.5), &scale, &mut out);
+        draw(row, words::leads(cell, row), TOP + ROW * (index as f64 + 0.5), &scale, &mut out);
     }
     let foot = foot(record, verdict, hidden);
     let _ = writeln!(out, r#"<text class="soft" x="16" y="{}">{}</text>"#, height - 11.0, markup(&foot));
@@ -114,8 +114,8 @@ fn limit_line(limit: f64, scale: &Scale, height: f64, out: &mut String) {
     );
 }
 
-fn draw(standing: &Standing, y: f64, scale: &Scale, out: &mut String) {
-    let first = if standing.tier == Some(1) { " class=\"first\"" } else { "" };
+fn draw(standing: &Standing, is_first: bool, y: f64, scale: &Scale, out: &mut String) {
+    let first = if is_first { " class=\"first\"" } else { "" };
     let name = markup(&text::elide(&line(&standing.contender), NAME_CHARS, "…"));
     let base = y + 4.5;
     let _ = writeln!(out, r#"<text{first} x="16" y="{base}">{name}</text>"#);

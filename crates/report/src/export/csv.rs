@@ -6,7 +6,7 @@ use assay_model::load::{Arrival, StackCounts};
 use assay_model::network::Stack;
 use assay_model::record::{Machine, Measurement, Record, Run};
 use assay_model::usage::Usage;
-use assay_stats::Histogram;
+use assay_stats::lag::Bounds;
 use assay_verdict::{Evidence, ServerRun, Window};
 
 use crate::{ReportError, foreign, notes, page, published};
@@ -28,7 +28,7 @@ struct Row<'a> {
 /// A column: its heading, and its field where there is something to tell.
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 56] = [
+const COLUMNS: [Column; 64] = [
     ("run", |row| text(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
@@ -47,10 +47,14 @@ const COLUMNS: [Column; 56] = [
     }),
     ("per_second", |row| told(row.of(GeneratorWindow::per_second, page::per_second)?)),
     ("offered_per_second", |row| offered_per_second(row.measured()?)),
-    ("service_p50_ns", |row| quantile(Some(&row.window?.times.service), 0.5)),
-    ("service_p99_ns", |row| quantile(Some(&row.window?.times.service), 0.99)),
-    ("response_p50_ns", |row| quantile(row.window?.times.response.as_ref(), 0.5)),
-    ("response_p99_ns", |row| quantile(row.window?.times.response.as_ref(), 0.99)),
+    ("service_p50_ns", |row| told(row.window?.times.service.quantile(0.5)?)),
+    ("service_p99_ns", |row| told(row.window?.times.service.quantile(0.99)?)),
+    ("response_p50_ns", |row| told(row.response(0.5)?.from_due.value)),
+    ("response_p50_from_sent_ns", |row| told(row.response(0.5)?.from_sent)),
+    ("response_p50_is_lower_bound", |row| told(row.response(0.5)?.from_due.is_lower_bound)),
+    ("response_p99_ns", |row| told(row.response(0.99)?.from_due.value)),
+    ("response_p99_from_sent_ns", |row| told(row.response(0.99)?.from_sent)),
+    ("response_p99_is_lower_bound", |row| told(row.response(0.99)?.from_due.is_lower_bound)),
     ("server_cpu_ns", |row| told(row.server()?.cpu_ns().0)),
     ("server_system_ns", |row| told(row.server()?.system_ns.0)),
     ("server_busiest_thread_ns", |row| told(row.server()?.busiest_thread_ns?.0)),
@@ -65,8 +69,12 @@ const COLUMNS: [Column; 56] = [
     ("server_uncounted_processes", |row| told(row.server()?.uncounted_processes)),
     ("upstream_cpu_ns", |row| told(row.measured()?.upstream.as_ref()?.usage.cpu_ns().0)),
     ("upstream_requests", |row| told(row.measured()?.upstream.as_ref()?.requests?)),
-    ("straight_p50_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.5)),
-    ("straight_p99_ns", |row| quantile(row.window?.straight_times.as_ref()?.response.as_ref(), 0.99)),
+    ("straight_p50_ns", |row| told(row.straight(0.5)?.from_due.value)),
+    ("straight_p50_from_sent_ns", |row| told(row.straight(0.5)?.from_sent)),
+    ("straight_p50_is_lower_bound", |row| told(row.straight(0.5)?.from_due.is_lower_bound)),
+    ("straight_p99_ns", |row| told(row.straight(0.99)?.from_due.value)),
+    ("straight_p99_from_sent_ns", |row| told(row.straight(0.99)?.from_sent)),
+    ("straight_p99_is_lower_bound", |row| told(row.straight(0.99)?.from_due.is_lower_bound)),
     ("startup_ns", |row| told(row.observed().map(|_| row.run.startup_ns.0)?)),
     ("server_idle_share", |row| told(row.machine()?.server_idle_share)),
     ("server_other_share", |row| {
@@ -123,7 +131,9 @@ const COUNTERS: [Counter; 13] = [
 /// One row per contender (a control counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a
 /// row too, with the reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the
 /// contender does; `upstream_…` is of what is behind a proxy, and `straight_…` the response times of the window that went past the
-/// proxy; `published_per_second` is the figure of the work that the experiment repeats.
+/// proxy; `published_per_second` is the figure of the work that the experiment repeats. A percentile of the response time is that from
+/// due; requests that were given up are in it, and `…_is_lower_bound` says where it reaches them. `…_from_sent_ns` is what it took at least,
+/// as the generator was late with some requests.
 ///
 /// Windows in which several generators loaded a server are rows, too, behind those of the life that they belong to. They rank
 /// nobody: `generator` is filled in them and in no others, `ok` is the server's own count where there is one (`server_counted`), and
@@ -179,6 +189,16 @@ impl Row<'_> {
         self.by.map_or_else(|| self.measured().map(own), by)
     }
 
+    /// A percentile of the response time from both ends, however few answers it is of.
+    fn response(&self, q: f64) -> Option<Bounds> {
+        self.window?.times.response_ends(q)
+    }
+
+    /// A percentile of the window beside it, which went past the proxy.
+    fn straight(&self, q: f64) -> Option<Bounds> {
+        self.window?.straight_times.as_ref()?.response_ends(q)
+    }
+
     fn server(&self) -> Option<&Usage> {
         self.measured()?.server.as_ref()
     }
@@ -222,10 +242,6 @@ fn told(value: impl ToString) -> Option<String> {
 
 fn text(value: impl ToString) -> Option<String> {
     Some(foreign::csv(&value.to_string()))
-}
-
-fn quantile(of: Option<&Histogram>, which: f64) -> Option<String> {
-    told(of?.quantile(which)?)
 }
 
 fn offered_per_second(measured: &Measurement) -> Option<String> {

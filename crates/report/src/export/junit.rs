@@ -6,8 +6,8 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::verdict::{
-    AddedLatency, AddedQuantile, AnsweredStanding, AnsweredVerdict, LatencyVerdict, RedlineVerdict, Standing,
-    Verdict,
+    AddedLatency, AddedQuantile, AnsweredStanding, AnsweredVerdict, LatencyStanding, LatencyVerdict,
+    RedlineVerdict, Standing, Verdict,
 };
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -95,15 +95,17 @@ fn of_withheld(reason: &Withheld, strict: bool) -> TestCaseStatus {
 }
 
 fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict, strict: bool) -> TestCase {
-    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.identity.name)
-    else {
-        return unmeasured(record, entry);
-    };
+    let of_entry = cell.standings.iter().find(|standing| standing.contender == entry.identity.name);
+    // Whoever was offered no rate and died besides has failed.
+    let has_died =
+        |of: &LatencyStanding| of.offered_per_second.is_none() && broken_off(record, entry).is_some();
+    let Some(standing) = of_entry.filter(|of| !has_died(of)) else { return unmeasured(record, entry) };
     let status = of_measured(record, entry, &standing.checks, standing.withheld.as_ref(), strict);
     let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
-    let offered = format::rate(standing.offered_per_second);
     let checks: String = standing.checks.iter().map(told).collect();
-    let figures = format!("p50 {p50}, p99 {p99} at {offered} requests/s\n");
+    let figures = standing.offered_per_second.map_or_else(String::new, |offered| {
+        format!("p50 {p50}, p99 {p99} at {} requests/s\n", format::rate(offered))
+    });
     case(&entry.identity.name, status, &(figures + &checks))
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use assay_model::check::CheckOutcome;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_model::verdict::{Interval, LatencyStanding, RedlineStanding, Standing, Verdict};
+use assay_model::verdict::{Interval, RedlineStanding, Standing, Verdict};
 
 use super::unmeasured::unmeasured;
 use crate::{foreign, notes};
@@ -31,7 +31,8 @@ pub fn openmetrics(record: &Record, verdict: &Verdict) -> String {
     for family in run_families(record, verdict).iter().chain(&capacity(record, verdict)) {
         family.write(&mut out);
     }
-    for family in latency(record, verdict).iter().chain(&redlines(record, verdict)) {
+    let others = [answered(record, verdict), latency(record, verdict), redlines(record, verdict)];
+    for family in others.iter().flatten() {
         family.write(&mut out);
     }
     withheld(record, verdict).write(&mut out);
@@ -84,7 +85,7 @@ const FIGURES: [Figure; 13] = [
     (
         "assay_throughput_requests_per_second",
         "requests_per_second",
-        "Right answers per second, geometric mean over the rounds.",
+        "Right answers per second in a typical round.",
         |s| s.throughput_per_second.map(|of| of.estimate),
     ),
     ("assay_throughput_low_requests_per_second", "requests_per_second", "Lower end of its interval.", |s| {
@@ -145,23 +146,53 @@ fn latency(record: &Record, verdict: &Verdict) -> Vec<Family> {
     let mut response = Family::new(
         "assay_response_time_seconds",
         "seconds",
-        "Response time from the intended time, by quantile; a sample of a load that was not kept is a lower bound.",
+        "Response time from the intended time, by quantile; assay_response_time_is_lower_bound tells bounds.",
+    );
+    let mut bound = Family::new(
+        "assay_response_time_is_lower_bound",
+        "",
+        "1 where the quantile reaches requests that were given up, so that the truth may be greater.",
     );
     for cell in &verdict.latency {
         for standing in cell.standings.iter().filter(|standing| standing.withheld.is_none()) {
             let own = labels(record, &cell.cell, &standing.contender);
-            offered.add(own.clone(), Some(standing.offered_per_second));
-            quantiles(standing, &own, &mut response);
+            offered.add(own.clone(), standing.offered_per_second);
+            for one in &standing.quantiles {
+                let labels = [own.as_slice(), &[("quantile", one.quantile.to_string())]].concat();
+                response.add(labels.clone(), Some(one.response_ns.estimate / 1e9));
+                bound.add(labels, Some(f64::from(u8::from(one.is_lower_bound))));
+            }
         }
     }
-    vec![offered, response]
+    vec![offered, response, bound]
 }
 
-fn quantiles(standing: &LatencyStanding, own: &Labels, family: &mut Family) {
-    for one in &standing.quantiles {
-        let labels = [own.as_slice(), &[("quantile", one.quantile.to_string())]].concat();
-        family.add(labels, Some(one.response_ns.estimate / 1e9));
+/// Of each contender in each closed loop that ends with a number of requests, or whose experiment names times.
+fn answered(record: &Record, verdict: &Verdict) -> Vec<Family> {
+    let mut shares = Family::new(
+        "assay_answered_ratio",
+        "ratio",
+        "Share of all requests that were answered rightly within so many milliseconds, 0 to 1.",
+    );
+    let mut slowest =
+        Family::new("assay_slowest_answer_seconds", "seconds", "Slowest right answer of all rounds.");
+    let mut unanswered = Family::new(
+        "assay_unanswered_requests",
+        "requests",
+        "Requests that failed or were given up, over all rounds.",
+    );
+    for cell in &verdict.answered {
+        for standing in &cell.standings {
+            let own = labels(record, &cell.cell, &standing.contender);
+            for (ms, share) in cell.within_ms.iter().zip(&standing.shares) {
+                let labels = [own.as_slice(), &[("within_ms", ms.to_string())]].concat();
+                shares.add(labels, Some(share.estimate));
+            }
+            slowest.add(own.clone(), standing.slowest_ns.map(|ns| ns / 1e9));
+            unanswered.add(own, Some(standing.unanswered as f64));
+        }
     }
+    vec![shares, slowest, unanswered]
 }
 
 /// A figure of a redline: as [`Figure`].
@@ -219,6 +250,10 @@ fn withheld(record: &Record, verdict: &Verdict) -> Family {
         family.add(labels(record, cell, contender), Some(f64::from(u8::from(is_withheld))));
     };
     for of in &verdict.cells {
+        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, one.withheld.is_some()));
+    }
+    // Shares of loops at capacity are beside these.
+    for of in verdict.answered.iter().filter(|of| !of.cell.offered.is_capacity()) {
         of.standings.iter().for_each(|one| add(&of.cell, &one.contender, one.withheld.is_some()));
     }
     for of in &verdict.latency {

@@ -3,15 +3,15 @@
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{
-    CellVerdict, Interval, LatencyStanding, LatencyVerdict, RedlineStanding, RedlineVerdict, Standing,
-    Verdict,
+    AnsweredStanding, AnsweredVerdict, CellVerdict, Interval, LatencyStanding, LatencyVerdict,
+    RedlineStanding, RedlineVerdict, ResponseQuantile, Standing, Verdict,
 };
 
 use super::unmeasured::{Unmeasured, unmeasured};
-use crate::standings::COLUMNS;
+use crate::standings::{COLUMNS, Value};
 use crate::{foreign, notes, words};
 
-const HEAD: [&str; 52] = [
+const HEAD: [&str; 59] = [
     "run",
     "started_at",
     "imported_from",
@@ -40,10 +40,17 @@ const HEAD: [&str; 52] = [
     "service_p99_high_ns",
     "offered_per_second",
     "response_p50_ns",
+    "response_p50_is_lower_bound",
     "response_p99_ns",
     "response_p99_low_ns",
     "response_p99_high_ns",
+    "response_p99_is_lower_bound",
     "response_p999_ns",
+    "response_p999_is_lower_bound",
+    "answered_shares",
+    "slowest_ns",
+    "requests",
+    "unanswered",
     "kept_per_second",
     "missed_per_second",
     "recovered_per_second",
@@ -71,14 +78,20 @@ struct Row {
     fields: [String; HEAD.len()],
 }
 
-/// One row for each contender in each cell, closed loops first, then rates, redlines, and who was not measured (RFC 4180). A number
-/// that is withheld or was not measured is absent, with the reason in `withheld`; intervals are absent where there is a single figure.
-/// `search` tells how the search for a redline ended.
+/// One row for each contender in each cell, closed loops first, then numbers of requests, rates, redlines, and who was not measured
+/// (RFC 4180). A number that is withheld or was not measured is absent, with the reason in `withheld`; intervals are absent where there
+/// is a single figure, and an upper end where the figure is a lower bound. `search` tells how the search for a redline ended,
+/// `answered_shares` what share was answered within each of the times that the experiment names: `MS=SHARE`, divided by spaces.
 pub fn summary(record: &Record, verdict: &Verdict) -> String {
     let capacity = verdict
         .cells
         .iter()
-        .flat_map(|cell| cell.standings.iter().map(|standing| capacity_row(record, cell, standing)));
+        .flat_map(|cell| cell.standings.iter().map(|standing| capacity_row(record, verdict, cell, standing)));
+    let counted = verdict
+        .answered
+        .iter()
+        .filter(|cell| !cell.cell.offered.is_capacity())
+        .flat_map(|cell| cell.standings.iter().map(|standing| answered_row(record, cell, standing)));
     let latency = verdict
         .latency
         .iter()
@@ -89,15 +102,33 @@ pub fn summary(record: &Record, verdict: &Verdict) -> String {
         .flat_map(|cell| cell.standings.iter().map(|standing| redline_row(record, cell, standing)));
     let absent = unmeasured(record, verdict);
     let absent = absent.iter().map(|of| unmeasured_row(record, of));
-    let lines = capacity.chain(latency).chain(redlines).chain(absent).map(|row| row.fields.join(","));
+    let rows = capacity.chain(counted).chain(latency).chain(redlines).chain(absent);
+    let lines = rows.map(|row| row.fields.join(","));
     std::iter::once(HEAD.join(",")).chain(lines).map(|line| line + "\r\n").collect()
 }
 
-fn capacity_row(record: &Record, cell: &CellVerdict, standing: &Standing) -> Row {
+fn capacity_row(record: &Record, verdict: &Verdict, cell: &CellVerdict, standing: &Standing) -> Row {
     let mut row = Row::of(record, &cell.cell, &standing.contender);
     for (name, value) in COLUMNS.iter().flat_map(|column| column.fields) {
-        row.text(name, &value(standing).unwrap_or_default());
+        match value(standing) {
+            Some(Value::Figure(figure)) => row.put(name, Some(figure)),
+            Some(Value::Words(words)) => row.text(name, &words),
+            None => {}
+        }
     }
+    for of in verdict.answered.iter().filter(|of| of.cell == cell.cell) {
+        let its = of.standings.iter().find(|its| its.contender == standing.contender);
+        its.into_iter().for_each(|its| row.answered(of, its));
+    }
+    row
+}
+
+fn answered_row(record: &Record, cell: &AnsweredVerdict, standing: &AnsweredStanding) -> Row {
+    let mut row = Row::of(record, &cell.cell, &standing.contender);
+    row.put("rounds", Some(standing.rounds));
+    row.answered(cell, standing);
+    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
+    row.text("withheld", &standing.withheld.as_ref().map(words::withheld).unwrap_or_default());
     row
 }
 
@@ -105,13 +136,13 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     let mut row = Row::of(record, &cell.cell, &standing.contender);
     let quantile = |which: f64| {
         let told = standing.quantiles.iter().filter(|_| standing.withheld.is_none());
-        told.into_iter().find(|one| one.quantile == which).map(|one| one.response_ns)
+        told.into_iter().find(|one| one.quantile == which)
     };
     row.put("rounds", Some(standing.rounds));
-    row.put("offered_per_second", Some(standing.offered_per_second));
-    row.put("response_p50_ns", quantile(0.5).map(|of| of.estimate));
-    row.interval("response_p99", "_ns", quantile(0.99));
-    row.put("response_p999_ns", quantile(0.999).map(|of| of.estimate));
+    row.put("offered_per_second", standing.offered_per_second);
+    row.percentile("response_p50", quantile(0.5));
+    row.percentile("response_p99", quantile(0.99));
+    row.percentile("response_p999", quantile(0.999));
     let energy = standing.energy.filter(|_| standing.withheld.is_none());
     row.interval("energy_per_request", "_uj", energy.map(|of| of.whole_uj));
     row.put("idle_energy_per_request_uj", energy.and_then(|of| of.idle_uj));
@@ -170,6 +201,25 @@ impl Row {
         if let Some(index) = HEAD.iter().position(|head| *head == column) {
             self.fields[index] = field;
         }
+    }
+
+    /// A percentile; no upper end of one that is but a lower bound.
+    fn percentile(&mut self, name: &str, of: Option<&ResponseQuantile>) {
+        self.interval(name, "_ns", of.map(|of| of.response_ns));
+        self.put(&format!("{name}_is_lower_bound"), of.map(|of| of.is_lower_bound));
+        if of.is_some_and(|of| of.is_lower_bound) {
+            self.put(&format!("{name}_high_ns"), None::<f64>);
+        }
+    }
+
+    /// How soon a contender answered.
+    fn answered(&mut self, cell: &AnsweredVerdict, standing: &AnsweredStanding) {
+        let told = cell.within_ms.iter().zip(&standing.shares);
+        let shares: Vec<String> = told.map(|(ms, share)| format!("{ms}={}", share.estimate)).collect();
+        self.text("answered_shares", &shares.join(" "));
+        self.put("slowest_ns", standing.slowest_ns);
+        self.put("requests", Some(standing.requests));
+        self.put("unanswered", Some(standing.unanswered));
     }
 
     /// Estimate and, where more than a single figure is known, both ends: `NAME`, `NAME_low`, `NAME_high`, each before the

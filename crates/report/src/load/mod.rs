@@ -26,8 +26,8 @@ use crate::words;
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
 
-/// Connections from which on what each of them costs stands out of what the threads need anyway.
-const MANY_CONNECTIONS: u32 = 1000;
+/// Connections, idle ones included, from which on what each of them costs stands out of what the threads need anyway.
+const MANY_CONNECTIONS: u64 = 1000;
 /// Wrong answers that are shown.
 const MAX_SAMPLES: usize = 3;
 /// No line is broken shorter than this, however narrow the terminal.
@@ -366,9 +366,10 @@ fn generator(report: &LoadReport) -> String {
         let calls = format::rate(report.system_calls.total() as f64 / answers);
         let _ = write!(text, " · {cpu} CPU and {calls} system calls per answer");
     }
-    if report.connections >= MANY_CONNECTIONS {
+    let connections = u64::from(report.connections) + u64::from(report.idle);
+    if connections >= MANY_CONNECTIONS {
         let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
-        let each = format::bytes(grown / u64::from(report.connections));
+        let each = format::bytes(grown / connections);
         let _ = write!(text, " · {each} of memory per connection");
     }
     text
@@ -417,6 +418,19 @@ mod tests {
         };
         assert_eq!(with(0), "busiest thread 50 % busy");
         assert!(with(1).ends_with("28.4k system calls per answer"), "{}", with(1));
+    }
+
+    #[test]
+    fn memory_is_told_of_each_connection_whether_it_is_idle_or_not() {
+        let with = |connections, idle| {
+            let mut report = LoadReport { connections, idle, ..LoadReport::default() };
+            report.memory.ready_bytes = 6_500_000;
+            generator(&report)
+        };
+        assert!(with(1000, 9000).ends_with(" · 650 B of memory per connection"), "{}", with(1000, 9000));
+        assert_eq!(with(10_000, 0), with(1000, 9000));
+        assert_eq!(with(100, 9900), with(1000, 9000), "few of which are under load");
+        assert!(!with(100, 100).contains("memory"), "{}", with(100, 100));
     }
 
     #[test]

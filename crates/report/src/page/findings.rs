@@ -12,10 +12,11 @@ use assay_model::units::Nanos;
 use assay_model::verdict::{
     AnsweredVerdict, Call, CellVerdict, LatencyVerdict, Pair, RedlineVerdict, Standing, Verdict,
 };
-use assay_verdict::{Evidence, Window as Timed};
+use assay_stats::lag::Bounds;
+use assay_verdict::{Evidence, RoundTimes, Window as Timed};
 use serde::Serialize;
 
-use super::curve::{Curve, Durations, curve};
+use super::curve::{Curve, curve};
 use super::flame::{Flame, flames};
 use super::window::{is_proper, per_second};
 use crate::{notes, words};
@@ -100,8 +101,10 @@ pub struct Sample {
     /// Rules that the generator found broken in this window, so that it alone should not be used.
     pub void: Vec<String>,
     /// The duration at each of [`Head::sample_quantiles`](super::Head::sample_quantiles), in nanoseconds: service time of a
-    /// closed loop, else response time. Absent where too few values lie above.
+    /// closed loop, else response time. Absent where too few values lie above, or requests left too late to tell.
     pub quantiles_ns: Vec<Option<u64>>,
+    /// Whether each of these reaches requests of which it is only known that they took longer.
+    pub are_lower_bounds: Vec<bool>,
 }
 
 impl Spot {
@@ -147,7 +150,7 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
         answered: verdict.answered.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
         latency,
         samples: windows.iter().map(sample).collect(),
-        curves: curves(&windows),
+        curves: curves(evidence, &windows),
         flames: flames(evidence.record, |cell| at(cell)),
     }
 }
@@ -156,8 +159,7 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
 struct Window<'a> {
     round: u32,
     run: &'a Run,
-    measurement: &'a Measurement,
-    durations: Durations<'a>,
+    timed: &'a Timed<'a>,
     counts: bool,
 }
 
@@ -180,22 +182,11 @@ fn windows<'a>(
                 } else {
                     is_told(latency, &run.contender, measurement)
                 };
-                let durations = durations(timed);
-                windows.push(Window { round: round.index, run, measurement, durations, counts });
+                windows.push(Window { round: round.index, run, timed, counts });
             }
         }
     }
     windows
-}
-
-/// Service times of a closed loop, else response times.
-fn durations<'w>(window: &'w Timed<'_>) -> Durations<'w> {
-    let failed = window.load.window.errors.values().sum();
-    let times = &window.times;
-    match times.response.as_ref().filter(|_| !window.cell.offered.is_closed()) {
-        Some(response) => Durations { ended: response, censored: Some(&times.censored), failed },
-        None => Durations { ended: &times.service, censored: None, failed },
-    }
 }
 
 /// Whether the verdict has a throughput for this contender in the round at this position of the record.
@@ -213,7 +204,9 @@ fn is_told(latency: &[LatencyVerdict], contender: &str, measurement: &Measuremen
 }
 
 fn sample(window: &Window<'_>) -> Sample {
-    let measurement = window.measurement;
+    let measurement = window.timed.measured;
+    let known = |q: &f64| window.timed.times.quantile(*q).as_ref().and_then(Bounds::known);
+    let known: Vec<_> = QUANTILES.iter().map(known).collect();
     Sample {
         round: window.round,
         contender: window.run.contender.clone(),
@@ -226,23 +219,25 @@ fn sample(window: &Window<'_>) -> Sample {
         per_second: per_second(measurement),
         counts: window.counts,
         void: measurement.rate_void_rules().into_iter().map(|rule| rule.to_string()).collect(),
-        quantiles_ns: QUANTILES.iter().map(|&quantile| window.durations.quantile(quantile)).collect(),
+        quantiles_ns: known.iter().map(|known| known.map(|known| known.value)).collect(),
+        are_lower_bounds: known.iter().map(|known| known.is_some_and(|known| known.is_lower_bound)).collect(),
     }
 }
 
 /// A curve for each contender and load. A redline's windows have many loads under one name, so they have none.
-fn curves(windows: &[Window<'_>]) -> Vec<Curve> {
-    let mut groups: BTreeMap<(Offered, &str), Vec<&Durations<'_>>> = BTreeMap::new();
+fn curves(evidence: &Evidence<'_>, windows: &[Window<'_>]) -> Vec<Curve> {
+    let mut groups: BTreeMap<(Offered, &str), Vec<&Timed<'_>>> = BTreeMap::new();
     // Of a window some of whose turns were disturbed the rate may count, and its times do not.
-    let is_whole = |window: &&Window<'_>| window.counts && window.measurement.void_rules().is_empty();
+    let is_whole = |window: &&Window<'_>| window.counts && window.timed.void_rules().is_empty();
     for window in windows.iter().filter(is_whole) {
-        let offered = window.measurement.cell.offered;
+        let offered = window.timed.cell.offered;
         if !offered.is_search() {
-            groups.entry((offered, window.run.contender.as_str())).or_default().push(&window.durations);
+            groups.entry((offered, window.run.contender.as_str())).or_default().push(window.timed);
         }
     }
-    let of = |((offered, contender), rounds): ((Offered, &str), Vec<&Durations<'_>>)| {
-        curve(contender, offered.to_string(), &rounds)
+    let of = |((offered, contender), windows): ((Offered, &str), Vec<&Timed<'_>>)| {
+        let rounds = RoundTimes::of(evidence, contender, &windows.first()?.cell)?;
+        curve(contender, offered.to_string(), &rounds, &windows)
     };
     groups.into_iter().filter_map(of).collect()
 }

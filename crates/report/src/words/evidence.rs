@@ -84,9 +84,9 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
             runs::little(*broken, example.as_deref().map(|example| sentence(check, example)))
         }
         E::Taken { share, void, turns } => machine::taken(check, *share, *void, *turns),
-        E::GeneratorWaited { share, noticeable, void, turns, own, .. } => {
+        E::GeneratorWaited { share, noticeable, void, turns, own, only_own, .. } => {
             let own = own.as_deref().map(|own| sentence(check, own));
-            generator::waited_in(*share, *noticeable, *void, *turns, own)
+            generator::waited_in((!only_own).then_some(*share), *noticeable, *void, *turns, own)
         }
         E::Tcp { retransmitted, dropped } => machine::tcp(*retransmitted, *dropped),
         E::Quota { cpus, held } => machine::quota(*cpus, held.as_ref()),

@@ -21,6 +21,7 @@ pub use evidence::{described, evidence, held_in_words, withheld};
 pub use phrases::{count_of, place_of_round};
 pub use remedy::remedy;
 pub(crate) use remedy::remedy_of_disturbance;
+pub(crate) use standings::leads;
 pub(crate) use written::FINDINGS;
 pub use written::in_words;
 
@@ -55,7 +56,7 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     sentences.extend(cost::sentences(&verdict.protocol_cost));
     sentences.extend(proxy::sentences(verdict));
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
-    sentences.extend(latency::sentences(&verdict.latency));
+    sentences.extend(latency::sentences(record, &verdict.latency, &verdict.trust));
     sentences.extend(besides);
     sentences.extend(why::sentences(record, &verdict.why));
     sentences.extend(standings::missing(record, &verdict.cells, &verdict.trust));

@@ -116,6 +116,9 @@ fn rate_text(standing: &Standing) -> String {
     standing.throughput_per_second.map_or_else(String::new, |rate| format::rate_interval(&rate).estimate)
 }
 
+/// The tier in front.
+const FIRST: Option<u32> = Some(1);
+
 struct Speaker<'r> {
     record: &'r Record,
 }
@@ -151,23 +154,28 @@ impl Speaker<'_> {
             format!(", {} of this machine's limit", format::percent(share.estimate))
         });
         let rate = format!("{} right answers per second{of_limit}", rate_text(best));
-        let leaders: Vec<String> = ranked
-            .iter()
-            .filter(|standing| best.tier.is_some() && standing.tier == best.tier)
-            .map(|standing| standing.contender.clone())
-            .collect();
         let name = &best.contender;
-        match leaders.len() {
-            0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
-            0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record, ranked)),
-            1 => format!("{at}, {name} is the fastest with {rate}."),
-            _ => {
-                let power = cell.detectable.map_or_else(
-                    || "they are not shown to differ".to_owned(),
-                    |least| format!("this run could show {}", notes::differences_of_a_typical_pair(least)),
-                );
-                format!("{at}, {} lead with up to {rate}; {power}.", all_of(&leaders))
+        let leaders: Vec<String> =
+            ranked.iter().filter(|of| of.tier == FIRST).map(|of| of.contender.clone()).collect();
+        let as_fast: Vec<String> = ranked
+            .iter()
+            .filter(|of| leaders.iter().any(|leader| !is_shown_behind(cell, leader, of)))
+            .map(|of| of.contender.clone())
+            .collect();
+        let not_shown = format!("{} {} not shown to be slower", all_of(&as_fast), is_or_are(as_fast.len()));
+        match (leaders.len(), as_fast.is_empty()) {
+            _ if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
+            (0, _) => {
+                format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record, ranked))
             }
+            (1, true) => format!("{at}, {name} is the fastest with {rate}."),
+            (1, false) => format!("{at}, {name} came out first with {rate}; {not_shown}."),
+            (_, true) => format!("{at}, {} lead with up to {rate}; {}.", all_of(&leaders), power(cell)),
+            (_, false) => format!(
+                "{at}, {} came out first with up to {rate}; {}, and {not_shown} than each of them.",
+                all_of(&leaders),
+                power(cell)
+            ),
         }
     }
 
@@ -202,15 +210,42 @@ impl Speaker<'_> {
         let (next, slowest) = (slower.first()?, slower.last()?);
         let against = |pair: &Pair| format!("{} times what {} serves", plus_minus(&pair.ratio), pair.slower);
         let start = format!("{} serves {}", best.contender, against(next));
-        let last =
-            ranked.iter().filter(|standing| standing.tier == ranked.iter().filter_map(|s| s.tier).max());
-        let is_alone = last.clone().count() == 1 && last.clone().any(|one| one.contender == slowest.slower);
+        let mut others = ranked.iter().filter(|standing| standing.contender != slowest.slower);
+        let is_alone = others.all(|other| is_told_apart(cell, &other.contender, &slowest.slower));
         let of_all = if is_alone { "the slowest" } else { "one of the slowest" };
         if next.slower == slowest.slower {
             return Some(format!("{start}."));
         }
         Some(format!("{start}, and {}, {of_all}.", against(slowest)))
     }
+}
+
+/// Whether a contender is in front: in the first tier, with everybody behind that tier shown to be slower. Tiers alone do not say so,
+/// because an erratic contender of the second one may be told apart from another of the first only.
+pub(crate) fn leads(cell: &CellVerdict, standing: &Standing) -> bool {
+    standing.tier == FIRST && cell.standings.iter().all(|of| is_shown_behind(cell, &standing.contender, of))
+}
+
+/// Whether a contender is of the first tier itself, or of none, or shown to differ from this one of that tier.
+fn is_shown_behind(cell: &CellVerdict, leader: &str, standing: &Standing) -> bool {
+    standing.tier.is_none_or(|tier| Some(tier) == FIRST) || is_told_apart(cell, leader, &standing.contender)
+}
+
+fn is_told_apart(cell: &CellVerdict, one: &str, other: &str) -> bool {
+    let of_both = pair(cell, one, other).or_else(|| pair(cell, other, one));
+    of_both.is_some_and(|pair| pair.call == Call::Distinct)
+}
+
+/// What could have been told of those who lead together.
+fn power(cell: &CellVerdict) -> String {
+    cell.detectable.map_or_else(
+        || "they are not shown to differ".to_owned(),
+        |least| format!("this run could show {}", notes::differences_of_a_typical_pair(least)),
+    )
+}
+
+fn is_or_are(contenders: usize) -> &'static str {
+    if contenders == 1 { "is" } else { "are" }
 }
 
 fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pair> {

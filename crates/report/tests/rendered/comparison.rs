@@ -52,7 +52,7 @@ fn comparison() -> Comparison {
         change(Metric::P50, 640_000.0, [0.97, 1.04], Shift::NotShown),
         change(Metric::P99, 750_000.0, [1.06, 1.08], Shift::NotCalled),
         change(Metric::Cpu, 9_000.0, [0.80, 0.84], Shift::Better),
-        change(Metric::Rss, 9e6, [1.0, 1.0], Shift::Equal),
+        change(Metric::Memory, 9e6, [1.0, 1.0], Shift::Equal),
     ];
     let finding =
         |text: &str, row: u32, outcome: Crossing| Finding { threshold: text.parse().unwrap(), row, outcome };

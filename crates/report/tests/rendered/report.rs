@@ -507,9 +507,10 @@ fn counters_of(record: &Record, verdict: &Verdict, contender: &str) -> Option<pa
 }
 
 fn is_a_curve(curve: &page::Curve, head: &page::Head) {
-    let (median, low, high) = (&curve.median_ns, &curve.low_ns, &curve.high_ns);
+    let of = |column: &Vec<Option<u64>>| column.iter().copied().collect::<Option<Vec<u64>>>().unwrap();
+    let [median, low, high] = [&curve.median_ns, &curve.low_ns, &curve.high_ns].map(of);
     assert!(median.is_sorted() && (median.len(), median.len()) == (low.len(), high.len()));
-    assert!(low.iter().zip(median).zip(high).all(|((low, median), high)| low <= median && median <= high));
+    assert!(low.iter().zip(&median).zip(&high).all(|((low, median), high)| low <= median && median <= high));
     assert!(head.quantiles[median.len() - 1] >= 0.99, "{} has no p99", curve.contender);
     assert!(
         curve.shares.is_sorted()

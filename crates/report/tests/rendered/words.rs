@@ -8,7 +8,7 @@ use assay_model::published::{Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Measurement, NotRun, Record, Stage};
 use assay_model::rule::Rule;
 use assay_report::terminal::{Style, render};
-use assay_report::{page, words};
+use assay_report::{export, page, words};
 use assay_verdict::testing::{judged, record, with_control};
 
 const EVEN: [f64; 6] = [1000.0, 1012.0, 994.0, 1003.0, 997.0, 1006.0];
@@ -50,6 +50,40 @@ fn who_leads_and_by_how_much() {
     assert!(tied.ends_with("serves, one of the slowest."), "a tie has no slowest: {tied}");
     let half = said(&record(&[("limit", &times(EVEN, 80.0)), ("a", &times(EVEN, 40.0))]));
     assert!(half[0].contains("50 % of this machine's limit"), "{half:?}");
+}
+
+/// Tiers follow from the order; who is erratic may stand behind the first tier and yet not be shown to be slower than all of it.
+#[test]
+fn nobody_leads_while_another_is_not_shown_to_be_slower() {
+    let erratic = [44.0, 60.0, 30.0, 52.0, 38.0, 47.0].map(|rate| rate * 1000.0);
+    let (fast, slow) = (times(EVEN, 50.0), times(OTHER, 45.0));
+    let one = record(&[("fast", &fast), ("slow", &slow), ("erratic", &erratic)]);
+    let told = said(&one);
+    assert!(
+        told[0].contains(", fast came out first with 50.")
+            && told[0].ends_with("; erratic is not shown to be slower."),
+        "{told:?}"
+    );
+    assert!(told[1].starts_with("fast serves 1.1") && told[1].ends_with("what slow serves."), "{told:?}");
+    let bold = |record: &Record| {
+        let badge = export::badge(record, &judged(record), export::Choice::default());
+        badge.expect("a badge").matches("class=\"first\"").count()
+    };
+    let style = Style { width: 100, colour: true, ascii: false, full: false };
+    let is_heavy = |record: &Record, name: &str| {
+        let page = render(record, &judged(record), &style);
+        page.lines().any(|line| {
+            line.contains('\u{1b}')
+                && line.trim_start_matches(['\u{1b}', '[', '1', 'm', ' ']).starts_with(name)
+        })
+    };
+    assert_eq!((bold(&one), is_heavy(&one, "fast ")), (0, false));
+    let two = record(&[("fast", &fast), ("slow", &slow)]);
+    assert_eq!((bold(&two), is_heavy(&two, "fast ")), (1, true));
+    let both =
+        said(&record(&[("a", &fast), ("b", &times(OTHER, 50.0)), ("slow", &slow), ("erratic", &erratic)]));
+    assert!(both[0].contains(" came out first with up to 50."), "{both:?}");
+    assert!(both[0].ends_with(", and erratic is not shown to be slower than each of them."), "{both:?}");
 }
 
 /// More rounds of each would not help those who never meet.

@@ -18,7 +18,7 @@ pub(crate) fn latency() -> Vec<LatencyVerdict> {
     };
     let standing = |name: &str, slowness: f64| LatencyStanding {
         contender: name.to_owned(),
-        offered_per_second: 30_500.0,
+        offered_per_second: Some(30_500.0),
         share_of_capacity: Some(0.39 * slowness),
         rounds: ROUNDS,
         quantiles: vec![

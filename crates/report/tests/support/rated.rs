@@ -46,12 +46,14 @@ fn offered_to(run: &Run, verdict: &Verdict) -> Vec<Measurement> {
         window.offset_ns = Nanos(model.offset_ns.0 + offset * 10_000_000);
         window.load.arrival = Arrival::Poisson { per_second };
         window.load.latency.response_hdr = Some(times(per_second * run.contender.len() as f64));
+        window.load.latency.response_from_sent_hdr = window.load.latency.response_hdr.clone();
         window
     };
     let mut windows = Vec::new();
     for judged in &verdict.latency {
         let told = judged.standings.iter().filter(|standing| standing.contender == run.contender);
-        windows.extend(told.map(|standing| window(&judged.cell, standing.offered_per_second, 1)));
+        windows
+            .extend(told.filter_map(|standing| Some(window(&judged.cell, standing.offered_per_second?, 1))));
     }
     for judged in &verdict.redlines {
         let found = judged.standings.iter().find(|standing| standing.contender == run.contender);

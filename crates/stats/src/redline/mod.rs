@@ -16,6 +16,9 @@
 //! load keeps the goal, and the search need not walk all the way down to say so.
 //!
 //! A void trial is repeated and is never a fail.
+//!
+//! All loads are whole numbers, which is what a generator can be told. Bounds that are next to each other cannot be halved any more,
+//! and are near enough whatever share lies between them.
 
 mod trial;
 
@@ -25,6 +28,8 @@ use crate::StatsError;
 
 /// How far above the upper bound a server is overloaded before the way down.
 const OVERLOAD: f64 = 1.25;
+/// The least load that there is, and the distance between two.
+const LEAST: f64 = 1.0;
 /// Void trials in a row after which the search is given up.
 const MOST_VOID: u32 = 5;
 
@@ -161,10 +166,21 @@ impl Bound {
 
     /// Moves it by `factor` to the first, second, fourth, … power.
     fn refuted(&mut self, factor: f64) {
-        self.per_second *= factor.powi(1 << self.moved.min(10));
+        self.per_second = away(self.per_second, factor.powi(1 << self.moved.min(10)));
         self.servers = 0;
         self.moved += 1;
     }
+}
+
+/// So many times a load as a whole number, and another than this.
+fn away(per_second: f64, times: f64) -> f64 {
+    let to = (per_second * times).round();
+    if times > 1.0 { to.max(per_second + LEAST) } else { to.min(per_second - LEAST) }
+}
+
+/// The load in the middle of two, by their logarithms.
+fn between(lower: f64, upper: f64) -> f64 {
+    (lower * upper).sqrt().round()
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -224,6 +240,9 @@ impl Search {
         check(plan.width > 0.0 && plan.width.is_finite(), "width", "above 0", plan.width)?;
         check(plan.restarts > 0, "number of servers", "at least 1", f64::from(plan.restarts))?;
         check(plan.most_trials > 0, "number of trials", "at least 1", f64::from(plan.most_trials))?;
+        let whole = |load: f64| load.round().max(LEAST);
+        let [lowest, floor, start, highest] = [plan.lowest, plan.floor, plan.start, plan.highest].map(whole);
+        let plan = SearchPlan { lowest, floor, start, highest, ..plan };
         let (lower, upper, descending, last) = (None, None, None, None);
         let (phase, floor) = (Phase::Search, Floor::NotNeeded);
         Ok(Self { plan, phase, lower, upper, floor, descending, last, trials: 0, void_in_a_row: 0 })
@@ -242,14 +261,28 @@ impl Search {
 
     /// Takes the outcome of the trial that [`Self::step`] asked for; ignored when the search is over.
     pub fn tell(&mut self, outcome: TrialOutcome) {
-        let Step::Try(trial) = self.step() else { return };
+        if let Step::Try(trial) = self.step() {
+            self.take(trial, outcome);
+        }
+    }
+
+    /// Takes its outcome at the load that was offered in its stead.
+    pub fn tell_at(&mut self, per_second: f64, outcome: TrialOutcome) {
+        if let Step::Try(trial) = self.step() {
+            self.take(Trial { per_second, ..trial }, outcome);
+        }
+    }
+
+    fn take(&mut self, trial: Trial, outcome: TrialOutcome) {
         self.trials += 1;
         self.void_in_a_row = if outcome == TrialOutcome::Void { self.void_in_a_row + 1 } else { 0 };
         if outcome != TrialOutcome::Void {
             match self.phase {
-                Phase::Search if trial.purpose == Purpose::Floor => self.tried_the_floor(outcome),
+                Phase::Search if trial.purpose == Purpose::Floor => {
+                    self.tried_the_floor(trial.per_second, outcome);
+                }
                 Phase::Search => self.searched(trial.per_second, outcome),
-                Phase::Confirm => self.confirmed(trial.purpose, outcome),
+                Phase::Confirm => self.confirmed(trial, outcome),
                 Phase::Overload => self.overloaded(),
                 Phase::Descend { failed, passed, steps } => {
                     self.descended(trial.per_second, outcome, failed, passed, steps);
@@ -298,12 +331,12 @@ impl Search {
             (None, _) if self.floor == Floor::Next => (self.plan.floor, Purpose::Floor),
             (None, None) => (self.plan.start, Purpose::Bracket),
             (Some(lower), None) => {
-                ((lower.per_second * self.step_from(lower)).min(self.plan.highest), Purpose::Bracket)
+                (away(lower.per_second, self.step_from(lower)).min(self.plan.highest), Purpose::Bracket)
             }
             (None, Some(upper)) => {
-                ((upper.per_second / self.step_from(upper)).max(self.plan.lowest), Purpose::Bracket)
+                (away(upper.per_second, 1.0 / self.step_from(upper)).max(self.plan.lowest), Purpose::Bracket)
             }
-            (Some(lower), Some(upper)) => ((lower.per_second * upper.per_second).sqrt(), Purpose::Narrow),
+            (Some(lower), Some(upper)) => (between(lower.per_second, upper.per_second), Purpose::Narrow),
         };
         let overloaded = self.last.is_none_or(|(_, outcome)| outcome != TrialOutcome::Pass);
         Trial { per_second, fresh_server: overloaded, purpose }
@@ -334,7 +367,7 @@ impl Search {
             (None, Some(upper)) if upper.per_second <= self.plan.lowest => {
                 self.phase = Phase::Over(End::BelowLowest);
             }
-            (Some(lower), Some(upper)) if upper.per_second / lower.per_second <= self.factor() => {
+            (Some(lower), Some(upper)) if self.are_near(lower.per_second, upper.per_second) => {
                 self.phase = Phase::Confirm;
                 self.confirm_or_descend();
             }
@@ -343,10 +376,10 @@ impl Search {
     }
 
     /// A floor that passes, or fails in part, says only that the search is worth its time.
-    fn tried_the_floor(&mut self, outcome: TrialOutcome) {
+    fn tried_the_floor(&mut self, per_second: f64, outcome: TrialOutcome) {
         self.floor = Floor::Tried;
         if outcome == TrialOutcome::NoneInTime {
-            self.upper = Some(Bound::seen(self.plan.floor));
+            self.upper = Some(Bound::seen(per_second));
             self.phase = Phase::Over(End::BelowLowest);
         }
     }
@@ -354,7 +387,7 @@ impl Search {
     /// A load that more requests do not decide *is* the redline, as far as one server can tell: bounds are put to either
     /// side of it, unless nearer ones are known, and left to be confirmed.
     fn suppose_around(&mut self, per_second: f64) {
-        let (below, above) = (per_second / self.factor(), per_second * self.factor());
+        let (below, above) = (away(per_second, 1.0 / self.factor()), away(per_second, self.factor()));
         self.lower = self.lower.filter(|known| known.per_second >= below).or(Some(Bound::supposed(below)));
         self.upper = self.upper.filter(|known| known.per_second <= above).or(Some(Bound::supposed(above)));
         self.phase = Phase::Confirm;
@@ -363,6 +396,11 @@ impl Search {
 
     fn factor(&self) -> f64 {
         1.0 + self.plan.width
+    }
+
+    /// Whether two loads are as near to each other as is wanted, or as can be.
+    fn are_near(&self, lower: f64, upper: f64) -> bool {
+        upper / lower <= self.factor() || upper - lower <= LEAST
     }
 }
 
@@ -387,14 +425,20 @@ impl Search {
         Trial { per_second: load(self.lower), fresh_server: true, purpose: Purpose::ConfirmLower }
     }
 
-    fn confirmed(&mut self, purpose: Purpose, outcome: TrialOutcome) {
-        let (bound, agrees, outwards) = if purpose == Purpose::ConfirmLower {
+    /// Of servers that agree at loads that differ by what was rounded, the outermost load is the bound.
+    fn confirmed(&mut self, trial: Trial, outcome: TrialOutcome) {
+        let is_lower = trial.purpose == Purpose::ConfirmLower;
+        let (bound, agrees, outwards) = if is_lower {
             (&mut self.lower, outcome == TrialOutcome::Pass, 1.0 / (1.0 + self.plan.width))
         } else {
             (&mut self.upper, outcome.is_fail(), 1.0 + self.plan.width)
         };
         match bound {
-            Some(bound) if agrees => bound.servers += 1,
+            Some(bound) if agrees => {
+                bound.servers += 1;
+                let outermost = if is_lower { f64::min } else { f64::max };
+                bound.per_second = outermost(bound.per_second, trial.per_second);
+            }
             Some(bound) => bound.refuted(outwards),
             None => {}
         }
@@ -425,7 +469,7 @@ impl Search {
 impl Search {
     fn overloading(&self) -> Trial {
         let upper = self.upper.map_or(self.plan.highest, |upper| upper.per_second);
-        let per_second = (upper * OVERLOAD).min(self.plan.highest);
+        let per_second = away(upper, OVERLOAD).min(self.plan.highest);
         Trial { per_second, fresh_server: true, purpose: Purpose::Overload }
     }
 
@@ -437,9 +481,9 @@ impl Search {
     /// First the lower bound, then lower by 1, 2, 4, … widths; once it has passed, halving as on the way up.
     fn descend_to(&self, failed: f64, passed: Option<f64>, steps: u32) -> Trial {
         let per_second = match (passed, steps) {
-            (Some(passed), _) => (passed * failed).sqrt(),
+            (Some(passed), _) => between(passed, failed),
             (None, 0) => self.lower.map_or(failed, |lower| lower.per_second),
-            (None, steps) => failed / self.factor().powi(1 << (steps - 1).min(10)),
+            (None, steps) => away(failed, self.factor().powi(-(1 << (steps - 1).min(10)))).max(LEAST),
         };
         Trial { per_second, fresh_server: false, purpose: Purpose::Descend }
     }
@@ -455,8 +499,9 @@ impl Search {
         let passes = outcome == TrialOutcome::Pass;
         let (failed, passed) = if passes { (failed, Some(per_second)) } else { (per_second, passed) };
         let recovered_at_once = passes && steps == 0;
-        let near_enough = |passed: &f64| recovered_at_once || failed / passed <= self.factor();
-        let never = (passed.is_none() && failed < self.plan.lowest).then_some(0.0);
+        let near_enough = |passed: &f64| recovered_at_once || self.are_near(*passed, failed);
+        let is_least = failed < self.plan.lowest || failed <= LEAST;
+        let never = (passed.is_none() && is_least).then_some(0.0);
         self.descending = passed.filter(near_enough).or(never);
         self.phase = match self.descending {
             Some(_) => Phase::Over(End::Confirmed),

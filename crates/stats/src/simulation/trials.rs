@@ -111,7 +111,9 @@ impl<T: Truth> Trials<T> {
             let comparison = table.compare(&everybody, &prior, self.looks, confidence, self.margin)?;
             judged.detectable.extend(comparison.detectable(self.margin));
             for contender in everybody.into_iter().filter(|_| self.world.has_rates()) {
-                let Some(rate) = table.rate(contender, (&prior, of_rounds), CONFIDENCE)? else { continue };
+                let Some(rate) = table.rate(contender, (&prior, of_rounds), Looks::Once, CONFIDENCE)? else {
+                    continue;
+                };
                 judged.rates += 1;
                 judged.rates_covered += u32::from(rate.contains(self.world.log_rate(contender).exp()));
             }
@@ -131,7 +133,7 @@ impl<T: Truth> Trials<T> {
                 let is_nearest = truth != 1.0 && truth.ln().abs() <= nearest * NEARLY;
                 judged.nearest += u32::from(is_nearest);
                 judged.nearest_shown += u32::from(is_nearest && distinct);
-                if let Some(own) = table.ratio((pair.first, pair.second), &prior, CONFIDENCE)? {
+                if let Some(own) = table.ratio((pair.first, pair.second), &prior, Looks::Once, CONFIDENCE)? {
                     judged.intervals += 1;
                     judged.covered += u32::from(own.contains(truth));
                 }

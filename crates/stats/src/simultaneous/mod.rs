@@ -157,6 +157,26 @@ impl Boundary {
     }
 }
 
+/// How many standard errors one estimate, as the rate of a contender or the ratio of one pair, must be given on both sides to cover by
+/// itself at the look after so many rounds, and at all others that are planned. `None` where nothing may be concluded, as
+/// [`Boundary::critical_value`] says.
+///
+/// # Errors
+/// When `confidence` is not strictly between 0 and 1, there are no degrees of freedom, or more than [`MOST_ROUNDS`] are planned.
+pub fn critical_value_of_one(
+    looks: Looks,
+    rounds: usize,
+    degrees_of_freedom: f64,
+    confidence: f64,
+) -> Result<Option<f64>, StatsError> {
+    if looks == Looks::Once {
+        return student::critical_value_of(confidence, degrees_of_freedom).map(Some);
+    }
+    let rounds = rounds.max(FIRST_LOOK);
+    let lent = (degrees_of_freedom - (rounds - 1) as f64).max(0.0);
+    Ok(Boundary::moderated(2, looks, rounds, confidence, lent)?.critical_value_of(rounds, degrees_of_freedom))
+}
+
 /// The critical value below which no boundary of [`Boundary::moderated`] is at its last look, after so many rounds: that of one pair at
 /// one look, which needs no simulation. It is for a standard error with so many degrees of freedom.
 pub(crate) fn least_critical_value(

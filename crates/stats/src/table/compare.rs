@@ -162,15 +162,6 @@ impl Table {
         reaching.unwrap_or(*pair)
     }
 
-    /// The number of rounds in which both were measured.
-    pub fn rounds_of_both(&self, first: usize, second: usize) -> usize {
-        let of = |contender: usize| -> BTreeSet<usize> {
-            let lived = self.lives[contender].iter().zip(&self.round_of);
-            lived.filter(|(life, _)| life.is_some()).map(|(_, round)| *round).collect()
-        };
-        of(first).intersection(&of(second)).count()
-    }
-
     fn standings(&self, present: &[usize], pairs: &[Pair]) -> Vec<Standing> {
         let effect = |i: usize| self.effect(i).unwrap_or(f64::NEG_INFINITY);
         let mut order = present.to_vec();

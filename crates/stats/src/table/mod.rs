@@ -36,7 +36,8 @@ use std::collections::BTreeSet;
 use crate::error::{at_least, finite};
 use crate::interval::Sample;
 use crate::moderation::{Group, Moderated, Prior, Spread};
-use crate::{Interval, StatsError, student};
+use crate::simultaneous::{Looks, critical_value_of_one};
+use crate::{Interval, StatsError};
 use effects::Effects;
 use lives::{Life, Lives};
 use spreads::{Spreads, pairs_of};
@@ -181,21 +182,24 @@ impl Table {
     }
 
     /// The ratio of one pair, first over second, as if it were the only one: for what is compared with a limit or with
-    /// itself. `None` where nothing can be said: the two never met, or no variance is known.
+    /// itself. `looks` says how often the run is looked at. `None` where nothing can be said: the two never met, no variance is known,
+    /// or it is too early.
     ///
     /// # Errors
-    /// When `confidence` is not strictly between 0 and 1.
+    /// As [`critical_value_of_one`].
     pub fn ratio(
         &self,
         (first, second): (usize, usize),
         prior: &Prior,
+        looks: Looks,
         confidence: f64,
     ) -> Result<Option<Interval>, StatsError> {
         let Some((difference, error, moderated)) = self.difference(first, second, prior) else {
             return Ok(None);
         };
-        let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
-        Ok(around(difference, reach, confidence))
+        let (rounds, known) = (self.rounds_of_both(first, second), moderated.degrees_of_freedom);
+        let critical = critical_value_of_one(looks, rounds, known, confidence)?;
+        Ok(critical.and_then(|critical| around(difference, critical * error, confidence)))
     }
 
     /// How much the effects of rounds on all contenders vary, as a variance of logarithms; `None` where there are fewer than two rounds.
@@ -207,22 +211,24 @@ impl Table {
 
     /// The rate of one contender with the interval that holds for other rounds on this machine; `prior` is that of the pairs, and
     /// `of_rounds` the variance by which rounds vary for everybody. The estimate is that of [`Table::effect`], so rates stand in the order
-    /// of the table. `None` where no interval can be told.
+    /// of the table, and `looks` says how often the run is looked at. `None` where no interval can be told.
     ///
     /// # Errors
-    /// When `confidence` is not strictly between 0 and 1.
+    /// As [`critical_value_of_one`].
     pub fn rate(
         &self,
         contender: usize,
         (prior, of_rounds): (&Prior, f64),
+        looks: Looks,
         confidence: f64,
     ) -> Result<Option<Interval>, StatsError> {
         let doubt = self.doubt(contender, prior, of_rounds);
         let (Some(effect), Some(of_lives)) = (self.effect(contender), doubt) else { return Ok(None) };
         let all = of_lives.variance + self.unseen(contender);
         let degrees_of_freedom = with_known(of_lives.degrees_of_freedom, of_lives.variance, all);
-        let reach = student::critical_value_of(confidence, degrees_of_freedom)? * all.sqrt();
-        Ok(around(effect, reach, confidence))
+        let critical =
+            critical_value_of_one(looks, self.rounds_of(contender).len(), degrees_of_freedom, confidence)?;
+        Ok(critical.and_then(|critical| around(effect, critical * all.sqrt(), confidence)))
     }
 
     /// The variance of [`Table::effect`]: what rounds do to all contenders, which only as many numbers tell as there are rounds, and what a
@@ -231,7 +237,7 @@ impl Table {
     fn doubt(&self, contender: usize, prior: &Prior, of_rounds: f64) -> Option<Moderated> {
         let lives = self.lives.get(contender)?;
         let blocks: Vec<usize> = (0..lives.len()).filter(|&block| lives[block].is_some()).collect();
-        let rounds = blocks.iter().map(|&block| self.round_of[block]).collect::<BTreeSet<_>>().len();
+        let rounds = self.rounds_of(contender).len();
         let n = blocks.len() as f64;
         let told_by_others = |block: &usize| 1.0 - self.effects.share(contender, *block);
         let share = blocks.iter().map(told_by_others).sum::<f64>() / n;
@@ -242,6 +248,17 @@ impl Table {
         let squares = common.0.powi(2) / common.1 + own.0.powi(2) / own.1;
         let degrees_of_freedom = if squares > 0.0 { variance.powi(2) / squares } else { common.1 };
         (rounds > 1).then_some(Moderated { variance, degrees_of_freedom })
+    }
+
+    /// The rounds in which a contender was measured.
+    fn rounds_of(&self, contender: usize) -> BTreeSet<usize> {
+        let lived = self.lives.get(contender).into_iter().flatten().zip(&self.round_of);
+        lived.filter(|(life, _)| life.is_some()).map(|(_, round)| *round).collect()
+    }
+
+    /// The number of rounds in which both were measured.
+    pub fn rounds_of_both(&self, first: usize, second: usize) -> usize {
+        self.rounds_of(first).intersection(&self.rounds_of(second)).count()
     }
 
     /// How much the lives of a contender vary around what a block does to all: moderated as the spread of a pair of two that vary like it.

@@ -48,7 +48,7 @@ fn one_window_per_life_without_a_prior_is_the_paired_t_interval() {
     let table = Table::fit(&[single(&A), single(&B), single(&C)]).unwrap();
     for ((i, a), (j, b)) in [((0, &A), (1, &B)), ((1, &B), (2, &C)), ((2, &C), (0, &A))] {
         let expected = paired_log_ratio(a, b, 0.95).unwrap().interval;
-        let got = table.ratio((i, j), &Prior::none(), 0.95).unwrap().unwrap();
+        let got = table.ratio((i, j), &Prior::none(), Looks::Once, 0.95).unwrap().unwrap();
         for (got, expected) in
             [(got.low, expected.low), (got.estimate, expected.estimate), (got.high, expected.high)]
         {
@@ -83,7 +83,7 @@ fn a_void_window_costs_its_own_pairs_and_nobody_elses() {
     let mut gappy = single(&A);
     gappy[2][0] = None;
     let gappy = Table::fit(&[gappy, single(&B), single(&C)]).unwrap();
-    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), 0.95).unwrap().unwrap();
+    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), Looks::Once, 0.95).unwrap().unwrap();
     let (before, after) = (of(&whole, (1, 2)), of(&gappy, (1, 2)));
     assert!((before.low / after.low - 1.0).abs() < 1e-9 && (before.high / after.high - 1.0).abs() < 1e-9);
     let (before, after) = (of(&whole, (0, 1)), of(&gappy, (0, 1)));
@@ -183,7 +183,7 @@ fn beside_a_restless_one(processes: usize) -> (f64, f64) {
         }
         let table = Table::fit_replicas(&rows, &contender_of, &[0, 1, 2]).unwrap();
         // By the rounds of the pair alone: calm ones would lend it a variance that is too small.
-        let ratio = table.ratio((6, 0), &Prior::none(), 0.95).unwrap().unwrap();
+        let ratio = table.ratio((6, 0), &Prior::none(), Looks::Once, 0.95).unwrap().unwrap();
         squares += ratio.estimate.ln().powi(2);
         covered += f64::from(u8::from(ratio.contains(1.0)));
     }
@@ -260,7 +260,7 @@ fn rates_stand_in_the_order_of_the_table_and_cover_what_rounds_do() {
         let prior = Prior::fit(&[table.spreads()]).unwrap();
         for contender in 0..5 {
             let of_rounds = mean_variance_of_rounds([&table]);
-            let rate = table.rate(contender, (&prior, of_rounds), 0.95).unwrap().unwrap();
+            let rate = table.rate(contender, (&prior, of_rounds), Looks::Once, 0.95).unwrap().unwrap();
             assert!((rate.estimate.ln() - table.effect(contender).unwrap()).abs() < 1e-9);
             told += 1;
             held += u32::from(rate.contains(1.0));
@@ -302,7 +302,7 @@ fn contenders_that_never_met_are_placed_but_not_compared() {
     assert_eq!(known, [(0, 1), (2, 3)]);
     // Who met a third one both met is compared through it.
     let table = Table::fit(&[of(0..3, 100.0), of(0..6, 90.0), of(3..6, 50.0)]).unwrap();
-    let through = table.ratio((0, 2), &Prior::fit(&[table.spreads()]).unwrap(), 0.95).unwrap();
+    let through = table.ratio((0, 2), &Prior::fit(&[table.spreads()]).unwrap(), Looks::Once, 0.95).unwrap();
     assert_eq!(through, None, "no round of their own tells how much this pair varies");
 }
 
@@ -351,7 +351,7 @@ fn in_two_groups(between: f64) -> Table {
 #[test]
 fn those_of_different_groups_are_compared_by_how_each_differs_from_the_common_one() {
     let (even, slowed) = (in_two_groups(0.0), in_two_groups(-0.5));
-    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), 0.95).unwrap().unwrap();
+    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), Looks::Once, 0.95).unwrap().unwrap();
     let truth = |one: &[f64], other: &[f64]| {
         (one.iter().zip(other).map(|(one, other)| (one / other).ln()).sum::<f64>() / 5.0).exp()
     };
@@ -369,7 +369,7 @@ fn what_is_common_to_a_group_is_no_difference_of_those_in_it() {
     let unrelated = [single(&A), single(&B), single(&C)];
     let naive = Table::fit(&unrelated).unwrap();
     let apart = in_groups(&unrelated, &[0, 0, 0, 1, 1]).unwrap();
-    let of = |table: &Table| table.ratio((0, 1), &Prior::none(), 0.95).unwrap().unwrap();
+    let of = |table: &Table| table.ratio((0, 1), &Prior::none(), Looks::Once, 0.95).unwrap().unwrap();
     assert_eq!(of(&naive), of(&apart), "whoever lived in the same block needs nobody between them");
     assert!(in_groups(&unrelated, &[0, 1]).is_err(), "a block without a round");
 }
@@ -480,6 +480,36 @@ fn looks_after_every_round_do_not_make_more_errors() {
         let outcome = trials.outcome(150, &mut rng(seed)).unwrap();
         assert!(outcome.false_runs <= 0.06, "{outcome:?}");
     }
+}
+
+/// Who ends a run when a figure looks well must find its interval as true as that of any other run.
+#[test]
+fn rates_and_ratios_that_are_looked_at_after_every_round_hold_at_all_looks() {
+    const ROUNDS: usize = 12;
+    let world = World { round_sd: 0.02, ..World::quiet(alike(2, 0.02, 0.0), ROUNDS) };
+    let left_out = |looks: Looks| {
+        let (mut rates, mut ratios) = (0, 0);
+        for seed in 0..300 {
+            let all = world.measure(&mut rng(seed));
+            let at_a_look = |rounds: usize| -> [bool; 2] {
+                let so_far: Vec<Windows> = all.iter().map(|of| of[..rounds].to_vec()).collect();
+                let table = Table::fit(&so_far).unwrap();
+                let prior = Prior::fit(&[table.spreads()]).unwrap();
+                let of_rounds = mean_variance_of_rounds([&table]);
+                let rate = table.rate(0, (&prior, of_rounds), looks, 0.95).unwrap();
+                let ratio = table.ratio((0, 1), &prior, looks, 0.95).unwrap();
+                [rate, ratio].map(|told| told.is_some_and(|interval| !interval.contains(1.0)))
+            };
+            let looks: Vec<[bool; 2]> = (2..=ROUNDS).map(at_a_look).collect();
+            rates += u32::from(looks.iter().any(|[rate, _]| *rate));
+            ratios += u32::from(looks.iter().any(|[_, ratio]| *ratio));
+        }
+        [rates, ratios].map(|runs| f64::from(runs) / 300.0)
+    };
+    let watched = left_out(Looks::EveryRound { most_rounds: ROUNDS });
+    assert!(watched.iter().all(|share| *share <= 0.09), "{watched:?}");
+    let as_if_once = left_out(Looks::Once);
+    assert!(as_if_once.iter().all(|share| *share >= 0.15), "{as_if_once:?}");
 }
 
 #[test]

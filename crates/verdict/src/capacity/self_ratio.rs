@@ -2,14 +2,24 @@
 
 use assay_model::verdict::{Call, Interval, Standing};
 use assay_stats::ratio::{Ratio, paired_log_ratio};
-use assay_stats::tiers;
+use assay_stats::sequential::{Settled, settled};
+use assay_stats::simultaneous::{Looks, critical_value_of_one};
 
 use crate::capacity::ranking::equivalence_margin;
 use crate::{CONFIDENCE, interval, point};
 
+/// By what two settings are called different.
+#[derive(Clone, Copy)]
+pub(crate) struct Bar {
+    /// The smallest difference that is called one.
+    pub margin: f64,
+    /// The looks that it allows for.
+    pub looks: Looks,
+}
+
 /// Throughput in one setting over that in the other, paired by round: what a round does to both cancels. Of one round there is
-/// a ratio and no call; `margin` is the smallest difference that is called one.
-pub(crate) fn ratio(one: &Standing, other: &Standing, margin: f64) -> Option<(Interval, Option<Call>)> {
+/// a ratio and no call, and as little is told of the first rounds of many that are looked at.
+pub(crate) fn ratio(one: &Standing, other: &Standing, bar: Bar) -> Option<(Interval, Option<Call>)> {
     let rounds = one.rounds_per_second.iter().zip(&other.rounds_per_second);
     let pairs = rounds.filter_map(|(one, other)| one.zip(*other));
     let (ones, others): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -17,7 +27,14 @@ pub(crate) fn ratio(one: &Standing, other: &Standing, margin: f64) -> Option<(In
         return Some((point(one / other), None));
     }
     let ratio = paired_log_ratio(&ones, &others, CONFIDENCE).ok()?;
-    Some((interval(ratio.interval), Some(call(&ratio, margin))))
+    if bar.looks == Looks::Once {
+        return Some((interval(ratio.interval), Some(call(&ratio, bar.margin))));
+    }
+    let known = ratio.rounds() as f64 - 1.0;
+    let critical = critical_value_of_one(bar.looks, ratio.rounds(), known, CONFIDENCE).ok().flatten();
+    let Some(critical) = critical else { return Some((point(ratio.interval.estimate), None)) };
+    let wider = ratio.with_critical_value(critical, CONFIDENCE);
+    Some((interval(wider), Some(call_of(&wider, bar.margin))))
 }
 
 /// 50th percentile of the service time in one setting over that in the other.
@@ -25,11 +42,20 @@ pub(crate) fn p50_ratio(one: &Standing, other: &Standing) -> Option<f64> {
     Some(one.p50_ns?.estimate / other.p50_ns?.estimate)
 }
 
+/// That both are alike is shown by a test of its own, which is a little stronger than the interval.
 fn call(ratio: &Ratio, margin: f64) -> Call {
     let equivalent = ratio.equivalence_p(equivalence_margin(margin)).is_ok_and(|p| p <= 1.0 - CONFIDENCE);
-    match tiers::call(&ratio.interval, margin) {
-        tiers::Call::Faster | tiers::Call::Slower => Call::Distinct,
-        tiers::Call::Tie if equivalent => Call::Equivalent,
-        tiers::Call::Tie => Call::Tie,
+    match call_of(&ratio.interval, margin) {
+        Call::Tie if equivalent => Call::Equivalent,
+        call => call,
+    }
+}
+
+/// What the interval alone shows.
+fn call_of(ratio: &assay_stats::Interval, margin: f64) -> Call {
+    match (settled(ratio, margin), settled(ratio, equivalence_margin(margin))) {
+        (Settled::Distinct, _) => Call::Distinct,
+        (_, Settled::Equivalent) => Call::Equivalent,
+        _ => Call::Tie,
     }
 }

@@ -8,6 +8,7 @@ use assay_model::record::Entry;
 use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::gauge::{self, Adjusted, Explained, Follower, Gauged, Left, Readings, explain};
 use assay_stats::moderation::Prior;
+use assay_stats::sequential::Settled;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{
     Components, Restlessness, Table, Windows, lend_windows, mean_variance_of_rounds, restless,
@@ -15,7 +16,7 @@ use assay_stats::table::{
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use crate::capacity::ranking::{Ranking, ranking};
-use crate::doubts::looks::looks;
+use crate::doubts::looks::{looks, watched};
 use crate::evidence::measured::Measured;
 use crate::evidence::sample::{Sample, sample_of};
 use crate::evidence::window::{Block, Evidence, Window};
@@ -28,7 +29,10 @@ pub(crate) struct Tables<'r> {
     prior: Prior,
     /// By how much rounds vary for everybody, as a variance of logarithms.
     of_rounds: f64,
+    /// At pairs.
     looks: Looks,
+    /// At single figures.
+    watched: Looks,
     /// Of each table, so that the run as a whole is right with [`CONFIDENCE`].
     confidence: f64,
     explained: Option<f64>,
@@ -37,10 +41,16 @@ pub(crate) struct Tables<'r> {
 /// How one contender compares with another.
 #[derive(Clone, Copy)]
 pub(crate) struct Compared {
+    /// It ends at the margin where the two are shown to differ and it alone does not say so.
     pub(crate) ratio: assay_stats::Interval,
+    /// What is shown of the two: also what the interval does not say.
+    pub(crate) settled: Settled,
+    /// The smallest difference that is called one in the cell.
+    pub(crate) margin: f64,
+    /// The smallest difference that such a comparison would show in four runs of five.
+    pub(crate) detectable: Option<f64>,
     /// How much the logarithm of the ratio varies from round to round.
     pub(crate) round_sd: f64,
-    pub(crate) degrees_of_freedom: f64,
     /// Rounds in which both were measured.
     pub(crate) rounds: usize,
 }
@@ -71,6 +81,7 @@ impl<'r> Tables<'r> {
             of_rounds: mean_variance_of_rounds(cells.iter().map(|cell| &cell.table)),
             cells,
             looks: looks(evidence.record),
+            watched: watched(evidence.record),
             confidence: each_of(all.max(1), CONFIDENCE),
             explained: share,
         }
@@ -139,12 +150,18 @@ impl<'r> Tables<'r> {
         if self.looks != Looks::Once {
             all.extend(others);
         }
-        let compared = of.table.compare(&all, &self.prior, self.looks, confidence, self.margin(cell)).ok()?;
+        let margin = self.margin(cell);
+        let compared = of.table.compare(&all, &self.prior, self.looks, confidence, margin).ok()?;
         let pair = compared.pairs.into_iter().find(|pair| (pair.first, pair.second) == (first, second))?;
         let rounds = of.table.rounds_of_both(first, second);
-        let (round_sd, degrees_of_freedom) =
-            (pair.standard_error * (rounds as f64).sqrt(), pair.degrees_of_freedom);
-        Some(Compared { ratio: pair.ratio?, round_sd, degrees_of_freedom, rounds })
+        Some(Compared {
+            ratio: pair.ratio?,
+            settled: pair.settled,
+            margin,
+            detectable: pair.detectable(margin),
+            round_sd: pair.standard_error * (rounds as f64).sqrt(),
+            rounds,
+        })
     }
 
     /// The rate of a contender in a typical round, in right answers per second; all rows of a cell are in the order of these.
@@ -156,7 +173,7 @@ impl<'r> Tables<'r> {
     /// That rate with the interval that holds for other rounds; `None` where none can be told.
     pub(crate) fn rate_interval(&self, cell: &Cell, name: &str) -> Option<assay_stats::Interval> {
         let of = self.cell(cell)?;
-        of.table.rate(of.place(name)?, (&self.prior, self.of_rounds), CONFIDENCE).ok().flatten()
+        of.table.rate(of.place(name)?, (&self.prior, self.of_rounds), self.watched, CONFIDENCE).ok().flatten()
     }
 
     /// Throughput of one contender over another's, with an interval of its own.
@@ -172,7 +189,8 @@ impl<'r> Tables<'r> {
         confidence: f64,
     ) -> Option<assay_stats::Interval> {
         let of = self.cell(cell)?;
-        of.table.ratio((of.place(first)?, of.place(second)?), &self.prior, confidence).ok().flatten()
+        let pair = (of.place(first)?, of.place(second)?);
+        of.table.ratio(pair, &self.prior, self.watched, confidence).ok().flatten()
     }
 
     /// The A/A control in each cell: one contender over itself, restarted independently; simultaneous over the cells.

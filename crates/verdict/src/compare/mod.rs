@@ -18,7 +18,7 @@ use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
-use assay_model::verdict::{SelfRatio, Verdict};
+use assay_model::verdict::{Call, SelfRatio, Verdict};
 use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
@@ -220,6 +220,15 @@ impl Planned<'_> {
         let [base, new] =
             [&self.base, &self.new].map(|party| (party.evidence.record, party.contender.as_str()));
         answers::difference(base, new, &self.cell.workload)
+    }
+
+    /// Whether the verdict of the run that both are of shows them to differ at capacity.
+    fn is_shown(&self) -> bool {
+        let both = [&self.base.contender, &self.new.contender];
+        let of_cell = self.base.verdict.cells.iter().filter(|judged| judged.cell == self.cell);
+        of_cell.flat_map(|judged| &judged.pairs).any(|pair| {
+            pair.call == Call::Distinct && [&pair.faster, &pair.slower].iter().all(|name| both.contains(name))
+        })
     }
 
     /// The windows in which both were under load; none where they come from different runs.

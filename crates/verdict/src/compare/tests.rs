@@ -9,6 +9,7 @@ use assay_model::record::{DuetTurn, Origin, Record, State};
 use assay_model::rule::Rule;
 use assay_model::speed::GaugeSeen;
 use assay_model::units::Nanos;
+use assay_model::verdict::{Call, Pair};
 
 use super::{CompareError, Side, compare, ending, interleaved, without_gauge};
 use crate::Ending;
@@ -75,6 +76,77 @@ fn contenders_of_one_run_differ_by_as_much_as_the_verdict_of_the_run_says() {
     );
     assert_eq!(change.rounds, 4);
     assert!((quotient(change) * pair.ratio.estimate - 1.0).abs() < 1e-12, "{change:?}");
+}
+
+/// Pairs that are left in question when all others are shown to differ need less to be shown themselves, and an interval that does not
+/// say so is cut at the margin.
+#[test]
+fn what_the_verdict_shows_to_differ_is_never_called_unknown() {
+    const NOISE: [f64; 5] = [1.017, 0.984, 1.004, 0.979, 1.016];
+    let noisy = |factor: f64, first: usize| {
+        (0..5).map(|round| 1e5 * factor * NOISE[(first + 2 * round) % 5]).collect::<Vec<f64>>()
+    };
+    let others = |many: usize| (0..many).map(|i| (format!("other{i}"), noisy(2.0 + i as f64, i)));
+    let (mut shown, mut cut) = (0, 0);
+    for (many, state) in [(2, State::Interrupted), (9, State::Complete)] {
+        for step in 0..40 {
+            let b = noisy(1.02 + 0.003 * f64::from(step), 3);
+            let named =
+                [("a".to_owned(), noisy(1.0, 0)), ("b".to_owned(), b)].into_iter().chain(others(many));
+            let named: Vec<(String, Vec<f64>)> = named.collect();
+            let mut run =
+                run("one", &named.iter().map(|(name, of)| (name.as_str(), of.clone())).collect::<Vec<_>>());
+            (run.state, run.experiment.rounds) = (state, 6);
+            let verdict = crate::testing::judged(&run);
+            let is_of_both = |pair: &&Pair| (pair.faster.as_str(), pair.slower.as_str()) == ("b", "a");
+            let pair = verdict.cells[0].pairs.iter().find(is_of_both).unwrap();
+            let found = compare(&side(&run, "a"), &[side(&run, "")], &[]).unwrap();
+            let change = rps(found.rows.iter().find(|row| row.new.contender == "b").unwrap());
+            if pair.call == Call::Distinct {
+                shown += 1;
+                cut += u32::from((change.ratio.unwrap().low / 1.01 - 1.0).abs() < 1e-12);
+                assert_eq!(change.call, Shift::Better, "{pair:?} {change:?}");
+                assert!(change.ratio.unwrap().low >= 1.01, "{change:?}");
+            }
+        }
+    }
+    assert!(shown > 20 && cut > 2, "{shown} {cut}");
+}
+
+/// As `assay show` tells them: a single slow round moves a mean and no median.
+#[test]
+fn figures_of_both_sides_are_those_of_their_own_run() {
+    let slow = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0];
+    let uneven = |factor: f64| rates(factor).iter().zip(slow).map(|(rate, slow)| rate * slow).collect();
+    let [one, two] = ["one", "two"].map(|id| run(id, &[("old", uneven(1.0)), ("new", rates(0.9))]));
+    for other in [&one, &two] {
+        let found = compare(&side(&one, "old"), &[side(other, "new")], &[]).unwrap();
+        let told = |contender: &str| {
+            let verdict = crate::testing::judged(&one);
+            verdict.cells[0].standings.iter().find(|of| of.contender == contender).cloned().unwrap()
+        };
+        let (old, new) = (told("old"), told("new"));
+        let change = |metric| found.rows[0].changes.iter().find(|of| of.metric == metric).unwrap().clone();
+        let both = |metric| (change(metric).base, change(metric).new);
+        assert_eq!(both(Metric::P50), (old.p50_ns.map(|of| of.estimate), new.p50_ns.map(|of| of.estimate)));
+        assert_eq!(both(Metric::P99), (old.p99_ns.map(|of| of.estimate), new.p99_ns.map(|of| of.estimate)));
+        assert_eq!(both(Metric::Cpu), (old.cpu_per_request_ns, new.cpu_per_request_ns));
+        let memory = [old.memory_bytes, new.memory_bytes].map(|bytes| bytes.map(|bytes| bytes as f64));
+        assert_eq!(both(Metric::Memory), memory.into());
+        let of_medians = change(Metric::P50).new.unwrap() / change(Metric::P50).base.unwrap();
+        assert!((change(Metric::P50).ratio.unwrap().estimate / of_medians - 1.0).abs() > 0.05, "{found:?}");
+    }
+}
+
+/// Of several rounds each needs half of what a single one does, here as in the tables of a run.
+#[test]
+fn a_percentile_that_a_run_tells_of_its_rounds_is_compared() {
+    let few = |factor: f64| rates(factor * 0.06);
+    let run = run("one", &[("old", few(1.0)), ("new", few(0.9))]);
+    let told = crate::testing::judged(&run).cells[0].standings[0].p99_ns;
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let is_compared = found.rows[0].changes.iter().any(|change| change.metric == Metric::P99);
+    assert!(told.is_some() && is_compared, "{told:?} {found:?}");
 }
 
 #[test]

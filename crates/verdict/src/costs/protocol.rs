@@ -4,13 +4,13 @@ use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::verdict::{CellVerdict, ProtocolCost, Standing};
 
-use crate::capacity::self_ratio;
+use crate::capacity::self_ratio::{self, Bar};
 
 /// Compares each cell over a protocol with the same cell over the one beneath, where both were measured, or else with the cell that
 /// has as many requests in flight, one on each connection: so HTTP/2 with several streams is compared with HTTP/1.1 as clients speak
-/// that. `margin` is the smallest difference that is called one.
-pub(crate) fn protocol_costs(cells: &[CellVerdict], margin: f64) -> Vec<ProtocolCost> {
-    cells.iter().filter_map(|over| Both::of(cells, over)).flat_map(|both| both.costs(margin)).collect()
+/// that. By `bar` the two are called different.
+pub(crate) fn protocol_costs(cells: &[CellVerdict], bar: Bar) -> Vec<ProtocolCost> {
+    cells.iter().filter_map(|over| Both::of(cells, over)).flat_map(|both| both.costs(bar)).collect()
 }
 
 /// A cell over two protocols.
@@ -27,10 +27,10 @@ impl<'v> Both<'v> {
         Some(Self { over, base: measured(&beneath).or_else(|| measured(&alike))? })
     }
 
-    fn costs(&self, margin: f64) -> Vec<ProtocolCost> {
+    fn costs(&self, bar: Bar) -> Vec<ProtocolCost> {
         let of = |over: &Standing| {
             let base = self.base.standings.iter().find(|standing| standing.contender == over.contender)?;
-            Some(self.cost(over, base, margin))
+            Some(self.cost(over, base, bar))
         };
         self.over.standings.iter().filter_map(of).collect()
     }
@@ -41,9 +41,9 @@ impl<'v> Both<'v> {
         (connections != self.over.cell.connections).then_some(connections)
     }
 
-    fn cost(&self, over: &Standing, base: &Standing, margin: f64) -> ProtocolCost {
+    fn cost(&self, over: &Standing, base: &Standing, bar: Bar) -> ProtocolCost {
         let withheld = withheld(over, self.over).or_else(|| withheld(base, self.base));
-        let compared = if withheld.is_none() { self_ratio::ratio(over, base, margin) } else { None };
+        let compared = if withheld.is_none() { self_ratio::ratio(over, base, bar) } else { None };
         ProtocolCost {
             contender: over.contender.clone(),
             cell: self.over.cell.clone(),
@@ -67,10 +67,10 @@ fn withheld(standing: &Standing, of: &CellVerdict) -> Option<Withheld> {
 #[cfg(test)]
 mod tests {
     use assay_model::experiment::{Experiment, Measure, Protocol};
-    use assay_model::record::{Measurement, Record};
+    use assay_model::record::{Measurement, Record, State};
     use assay_model::rule::Rule;
     use assay_model::tls::{Agreed, TlsReport};
-    use assay_model::verdict::Call;
+    use assay_model::verdict::{Call, Interval};
 
     use super::*;
     use crate::testing;
@@ -116,6 +116,25 @@ mod tests {
             let nginx = cell.standings.iter().find(|standing| standing.contender == "nginx").expect("nginx");
             assert!(nginx.share_of_limit.is_some(), "a limit over {}", cell.cell.protocol);
         }
+    }
+
+    #[test]
+    fn who_watched_the_run_finds_a_wider_ratio_and_in_its_first_rounds_none() {
+        let told = |state: State, rounds: u32, measured: usize| {
+            let mut record = Record { state, ..record() };
+            record.experiment.rounds = rounds;
+            record.rounds.truncate(measured);
+            let costs = testing::judged(&record).protocol_cost;
+            let nginx = costs.into_iter().find(|cost| cost.contender == "nginx").expect("told");
+            (nginx.ratio.expect("a ratio"), nginx.call)
+        };
+        let ((once, of_once), (watched, of_watched)) =
+            (told(State::Complete, 20, 6), told(State::Interrupted, 20, 6));
+        let width = |ratio: Interval| (ratio.high / ratio.low).ln();
+        assert!(width(watched) > 1.3 * width(once) && of_watched == of_once, "{watched:?} {once:?}");
+        let (early, call) = told(State::Interrupted, 900, 2);
+        assert_eq!((early.confidence, call), (0.0, None), "nothing but the figure: {early:?}");
+        assert_eq!(early.estimate, told(State::Complete, 900, 2).0.estimate);
     }
 
     #[test]

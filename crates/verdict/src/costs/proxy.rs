@@ -9,23 +9,23 @@ use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{AddedLatency, AddedQuantile, CellVerdict, Interval, ProxyCost, Standing};
 use assay_stats::order::median_interval;
 
-use crate::capacity::self_ratio;
+use crate::capacity::self_ratio::{self, Bar};
 use crate::doubts::objections::{answered_by_itself, errors, generator_objections};
 use crate::evidence::sample::{Sample, offered_rate, sample_of, samples};
 use crate::evidence::window::{Evidence, Times};
 use crate::response::latency::{QUANTILES, too_few};
 use crate::{CONFIDENCE, MAX_ERROR_SHARE, median};
 
-/// Compares each proxy with the server that is behind it, where that was measured alone in the same cell; `margin` is the smallest
-/// difference that is called one.
-pub(crate) fn proxy_costs(evidence: &Evidence<'_>, cells: &[CellVerdict], margin: f64) -> Vec<ProxyCost> {
+/// Compares each proxy with the server that is behind it, where that was measured alone in the same cell; by `bar` the two are called
+/// different.
+pub(crate) fn proxy_costs(evidence: &Evidence<'_>, cells: &[CellVerdict], bar: Bar) -> Vec<ProxyCost> {
     let Some(upstream) = &evidence.record.upstream else { return Vec::new() };
     let of_cell = |cell: &CellVerdict| -> Vec<ProxyCost> {
         let mut standings = cell.standings.iter();
         let alone = standings.find(|standing| standing.contender == upstream.contender);
         let Some(alone) = alone else { return Vec::new() };
         let proxies = cell.standings.iter().filter(|standing| is_proxy(evidence.record, &standing.contender));
-        proxies.map(|proxy| cost(evidence, &cell.cell, proxy, alone, margin)).collect()
+        proxies.map(|proxy| cost(evidence, &cell.cell, proxy, alone, bar)).collect()
     };
     cells.iter().flat_map(of_cell).collect()
 }
@@ -43,13 +43,13 @@ fn is_proxy(record: &Record, contender: &str) -> bool {
     record.entry_of(contender).is_some_and(|entry| entry.identity.kind == Kind::Proxy)
 }
 
-fn cost(evidence: &Evidence<'_>, cell: &Cell, proxy: &Standing, alone: &Standing, margin: f64) -> ProxyCost {
+fn cost(evidence: &Evidence<'_>, cell: &Cell, proxy: &Standing, alone: &Standing, bar: Bar) -> ProxyCost {
     let of_alone = || {
         let because = Box::new(alone.withheld.clone()?);
         Some(Withheld::Of { contender: alone.contender.clone(), because })
     };
     let withheld = proxy.withheld.clone().or_else(of_alone);
-    let compared = if withheld.is_none() { self_ratio::ratio(proxy, alone, margin) } else { None };
+    let compared = if withheld.is_none() { self_ratio::ratio(proxy, alone, bar) } else { None };
     ProxyCost {
         contender: proxy.contender.clone(),
         cell: cell.clone(),

@@ -9,18 +9,14 @@ use assay_model::evidence::Withheld;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::verdict::{CellVerdict, StackCost, Standing};
 
-use crate::capacity::self_ratio;
+use crate::capacity::self_ratio::{self, Bar};
 
 pub(crate) use crossing::crossings;
 
 /// Compares each cell on the user-space stack with the same cell on the kernel's counterpart, where both were measured;
-/// `margin` is the smallest difference that is called one.
-pub(crate) fn stack_costs(cells: &[CellVerdict], margin: f64) -> Vec<StackCost> {
-    cells
-        .iter()
-        .filter_map(|user| beside_kernel(cells, user))
-        .flat_map(|both| compare(&both, margin))
-        .collect()
+/// by `bar` the two are called different.
+pub(crate) fn stack_costs(cells: &[CellVerdict], bar: Bar) -> Vec<StackCost> {
+    cells.iter().filter_map(|user| beside_kernel(cells, user)).flat_map(|both| compare(&both, bar)).collect()
 }
 
 /// A cell on two networks.
@@ -38,22 +34,22 @@ fn beside_kernel<'v>(cells: &'v [CellVerdict], user: &'v CellVerdict) -> Option<
     Some(Both { user, kernel, kernel_network })
 }
 
-fn compare(both: &Both<'_>, margin: f64) -> Vec<StackCost> {
+fn compare(both: &Both<'_>, bar: Bar) -> Vec<StackCost> {
     let of = |user: &Standing| {
         let kernel = both.kernel.standings.iter().find(|standing| standing.contender == user.contender)?;
-        Some(cost(both, user, kernel, margin))
+        Some(cost(both, user, kernel, bar))
     };
     both.user.standings.iter().filter_map(of).collect()
 }
 
-fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> StackCost {
+fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, bar: Bar) -> StackCost {
     let is_xdp = both.user.cell.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
     let reason = |standing: &Standing, user_space: bool| {
         let because = Box::new(standing.withheld.clone()?);
         Some(Withheld::OnStack { user_space, because })
     };
     let withheld = reason(user, true).or_else(|| reason(kernel, false));
-    let compared = if withheld.is_none() { self_ratio::ratio(user, kernel, margin) } else { None };
+    let compared = if withheld.is_none() { self_ratio::ratio(user, kernel, bar) } else { None };
     StackCost {
         contender: user.contender.clone(),
         cell: both.user.cell.clone(),

@@ -3,7 +3,6 @@
 //! The search is a function of the windows in the record, so it can be replayed from there: the same windows lead to
 //! the same trials and to the same answer. A trial is made of several windows at one load, its slices.
 
-use assay_model::load::ErrorClass;
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::slo::Slo;
@@ -47,6 +46,10 @@ const DEADLINES: f64 = 100.0;
 const SETTLE_SHARE: f64 = 0.2;
 /// Allowed share of an objective that allows nothing: no finite number of requests could show that none is ever late.
 const LEAST_SHARE: f64 = 1e-4;
+/// Earlier versions searched with fractions of requests and offered whole ones: what they offered next is as near as this to what follows
+/// from what they had offered, as a share and in requests per second. Where that is less than one, only the load itself will do.
+const ROUNDED_SHARE: f64 = 0.005;
+const ROUNDED: std::ops::RangeInclusive<f64> = 0.5..=3.0;
 /// A rule of the generator that speaks of the server here: a load that cannot be carried is late, not void.
 const CARRIED: Rule = Rule::OfferedLoad;
 
@@ -124,7 +127,10 @@ impl Course {
     /// Whether this is the window that [`Self::next`] asked for.
     pub(crate) fn asks_for(&self, window: &Measurement) -> bool {
         match (self.next(), offered_rate(window)) {
-            (Next::Window { per_second, .. }, Some(offered)) => (per_second - offered).abs() < 1.0,
+            (Next::Window { per_second, .. }, Some(offered)) => {
+                let rounded = (per_second * ROUNDED_SHARE).clamp(*ROUNDED.start(), *ROUNDED.end());
+                (per_second - offered).abs() <= rounded
+            }
             _ => false,
         }
     }
@@ -134,8 +140,7 @@ impl Course {
         match self.search.step() {
             Step::Done(redline) => Next::Done(redline),
             Step::Try(trial) => Next::Window {
-                // The generator takes whole numbers.
-                per_second: trial.per_second.round().max(1.0),
+                per_second: trial.per_second,
                 settle_s: self.slice_s * SETTLE_SHARE,
                 window_s: self.slice_s,
                 fresh_server: trial.fresh_server && self.slices.is_empty() && self.void_slices == 0,
@@ -154,8 +159,7 @@ impl Course {
             // One bad window is repeated; a trial that has as many of them as it needs good ones is void.
             self.void_slices += 1;
             if self.void_slices >= SLICES {
-                self.search.tell(TrialOutcome::Void);
-                self.begin_trial();
+                self.tell(window, TrialOutcome::Void);
             }
             return;
         };
@@ -172,7 +176,15 @@ impl Course {
                 Decision::Extend { requests } => return self.extend(requests),
             }
         };
-        self.search.tell(outcome);
+        self.tell(window, outcome);
+    }
+
+    /// Ends the trial of which this is the last window: it was made at the load that was offered.
+    fn tell(&mut self, window: &Measurement, outcome: TrialOutcome) {
+        match offered_rate(window) {
+            Some(offered) => self.search.tell_at(offered, outcome),
+            None => self.search.tell(outcome),
+        }
         self.begin_trial();
     }
 
@@ -255,17 +267,7 @@ fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
     let nothing = Histogram::new();
     let (ended, cut_off) = (window.times.response.as_ref().unwrap_or(&nothing), &window.times.censored);
     // Requests that were given up for lack of an answer in time are among the cut off ones.
-    let waited = |class: ErrorClass| {
-        use ErrorClass::{
-            BodyTimeout, ConnectTimeout, HeadTimeout, SendTimeout, UnsentEnd, UnsentNoConnection,
-        };
-        matches!(
-            class,
-            HeadTimeout | BodyTimeout | SendTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection
-        )
-    };
-    let errors = window.load.window.errors.iter().filter(|(class, _)| !waited(**class));
-    let failed = total(errors.map(|(_, count)| *count));
+    let failed = window.failed_otherwise();
     let late = slo.longest.map_or(0, |longest| ended.count() - ended.count_at_or_below(longest.0));
     Some(Slice {
         late: total([late, failed, cut_off.count()]),
@@ -277,7 +279,7 @@ fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
 pub(crate) mod tests {
     use super::*;
     use crate::testing;
-    use assay_model::load::Arrival;
+    use assay_model::load::{Arrival, ErrorClass};
     use assay_stats::redline::End;
 
     fn slo() -> Slo {
@@ -338,6 +340,42 @@ pub(crate) mod tests {
         assert_eq!(rest.next(), Next::Done(found));
         let elsewhere = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows[1..]).iter());
         assert_eq!(elsewhere.so_far().trials, 0, "windows that it would not have asked for");
+    }
+
+    /// Ten answers per second: the loads that are told are those that were offered, and no share of one.
+    #[test]
+    fn a_redline_of_few_requests_is_told_as_it_was_offered() {
+        for redline in [10.1, 10.9, 1.5] {
+            let mut course = Course::new(slo(), 15.0).expect("course");
+            let mut offered = Vec::new();
+            let found = loop {
+                match course.next() {
+                    Next::Done(found) => break found,
+                    Next::Window { per_second, window_s, .. } => {
+                        assert_eq!(per_second.fract(), 0.0, "the generator takes whole numbers");
+                        offered.push(per_second);
+                        course.take(&decoded(&window(per_second, window_s * 1000.0, redline)));
+                    }
+                }
+                assert!(offered.len() < 2000, "no end");
+            };
+            let (lower, upper) = (found.lower.expect("kept"), found.upper.expect("missed"));
+            assert_eq!((found.end, lower, upper), (End::Confirmed, redline.floor(), redline.ceil()));
+            assert!(offered.contains(&lower) && offered.contains(&upper), "{found:?}");
+        }
+    }
+
+    /// Whoever searches with fractions of requests offers one more or less than follows from what was offered before.
+    #[test]
+    fn what_an_earlier_version_offered_is_what_its_trials_were_of() {
+        let (mut windows, found) = search(7_300.0, |_, _| {});
+        let first_kept = windows.iter().filter_map(offered_rate).find(|rate| *rate == 6_400.0);
+        assert!(first_kept.is_some() && found.lower != first_kept, "{found:?}");
+        for window in windows.iter_mut().filter(|window| offered_rate(window) == first_kept) {
+            window.load.arrival = Arrival::Poisson { per_second: 6_401.0 };
+        }
+        let again = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows).iter());
+        assert_eq!(again.next(), Next::Done(found));
     }
 
     #[test]

@@ -71,15 +71,18 @@ fn course<'w>(
 
 /// What the slowest of those who still take part can serve, of a whole round at least.
 fn common_rate(record: &Record, cell: &Cell) -> Option<f64> {
-    let ranked =
-        |entry: &&Entry| !entry.identity.is_limit() && entry.not_run.is_none() && entry.control_of.is_none();
     // The last round is the one that is going on: whoever comes late in it must not be missing.
     let (_, finished) = record.rounds.split_last()?;
     let capacity = |entry: &Entry| {
         let runs = finished.iter().flat_map(|round| &round.runs);
         first_capacity(runs.filter(|run| run.contender == entry.identity.name), cell)
     };
-    let slowest = record.contenders.iter().filter(ranked).filter_map(capacity).min_by(f64::total_cmp)?;
+    let slowest = record
+        .contenders
+        .iter()
+        .filter(|entry| is_ranked(entry))
+        .filter_map(capacity)
+        .min_by(f64::total_cmp)?;
     Some(slowest * COMMON_SHARE)
 }
 
@@ -87,6 +90,28 @@ fn common_rate(record: &Record, cell: &Cell) -> Option<f64> {
 fn offered_before<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
     let windows = runs.flat_map(|run| &run.cells).filter(|window| window.cell == *cell);
     windows.filter_map(offered_rate).next()
+}
+
+/// Whether no rate could be offered to the contender of `entry` in `cell`: it was measured at capacity, and of what the rate follows from
+/// no throughput counts.
+pub(crate) fn is_unknown(record: &Record, entry: &Entry, cell: &Cell) -> bool {
+    let name = entry.identity.name.as_str();
+    let closed = cell.capacity();
+    let mut windows = runs_of(record, name).flat_map(|run| &run.cells);
+    let is_known = || match cell.offered {
+        Offered::Share(_) => first_capacity(runs_of(record, name), cell).is_some(),
+        Offered::Common => {
+            let ranked = record.contenders.iter().filter(|entry| is_ranked(entry));
+            ranked.flat_map(|of| first_capacity(runs_of(record, &of.identity.name), cell)).next().is_some()
+        }
+        Offered::Capacity | Offered::Rate(_) | Offered::Requests(_) | Offered::Redline(_) => true,
+    };
+    windows.any(|window| window.cell == closed) && !is_known()
+}
+
+/// Whether a contender's capacity has a say in the common rate.
+fn is_ranked(entry: &Entry) -> bool {
+    !entry.identity.is_limit() && entry.not_run.is_none() && entry.control_of.is_none()
 }
 
 /// The throughput of the first closed loop in the same cell whose throughput counts.

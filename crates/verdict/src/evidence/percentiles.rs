@@ -1,12 +1,51 @@
 //! Percentiles are told of all rounds that count or of none: a window that is as long for all has answers enough when the
 //! machine was fast, so the rounds that could tell one alone would tell a better one.
 
-use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, Part};
-use assay_model::rule::Rule;
+use std::borrow::Cow;
 
-use crate::evidence::sample::Sample;
-use crate::evidence::window::Times;
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::evidence::{Evidence as Found, Part};
+use assay_model::experiment::Cell;
+use assay_model::rule::Rule;
+use assay_stats::lag::{Bounds, median};
+
+use crate::evidence::sample::{Sample, sample_of};
+use crate::evidence::window::{Evidence, Times};
+
+/// How long the requests of one contender in one cell took, in each round that counts.
+#[derive(Clone, Debug)]
+pub struct RoundTimes<'r>(Vec<Cow<'r, Times>>);
+
+/// A percentile over rounds, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentile {
+    /// Median of the rounds.
+    pub median: u64,
+    /// What the fastest round took at least.
+    pub least: u64,
+    /// What the slowest took at most.
+    pub greatest: u64,
+}
+
+impl<'r> RoundTimes<'r> {
+    /// Those of a contender; `None` for one that is not in the record.
+    pub fn of(evidence: &'r Evidence<'_>, contender: &str, cell: &Cell) -> Option<Self> {
+        let entry = evidence.record.entry_of(contender)?;
+        Some(Self(sample_of(evidence, entry, cell).times()))
+    }
+
+    /// A percentile of the response time, or of a closed loop's service time: of all rounds, where all have answers enough, it hardly matters
+    /// that requests left late, and it reaches none that was given up.
+    pub fn percentile(&self, q: f64) -> Option<Percentile> {
+        let of = |times: &Cow<'_, Times>| times.quantile_among(q, self.0.len());
+        let rounds: Vec<Bounds> = self.0.iter().map(of).collect::<Option<_>>()?;
+        Some(Percentile {
+            median: median(&rounds)?.exact()?,
+            least: rounds.iter().map(Bounds::least).min()?,
+            greatest: rounds.iter().map(|bounds| bounds.from_due.value).max()?,
+        })
+    }
+}
 
 /// Objects when some of a contender's rounds have answers enough for a percentile and others have not. Where none has, it is
 /// out of reach, as everybody can see.
@@ -24,7 +63,7 @@ pub(crate) fn check(
         .filter(|(_, short)| *short > 0 && *short < rounds)
         .unzip();
     let most = short.into_iter().max()?;
-    let evidence = Evidence::FewAnswers { untold, rounds: Part::new(most, rounds) };
+    let evidence = Found::FewAnswers { untold, rounds: Part::new(most, rounds) };
     Some(Check::objection(Rule::Percentiles, CheckOutcome::Warn, evidence))
 }
 
@@ -78,7 +117,7 @@ mod tests {
             mixed.p99_ns
         );
         let check = mixed.checks.iter().find(|check| check.rule == Rule::Percentiles).expect("told");
-        assert_eq!(check.evidence, Evidence::FewAnswers { untold: vec![0.99], rounds: Part::new(3, 6) });
+        assert_eq!(check.evidence, Found::FewAnswers { untold: vec![0.99], rounds: Part::new(3, 6) });
         let none = of_a(&judged(&record([900; 6])));
         assert!(none.p99_ns.is_none() && none.checks.iter().all(|check| check.rule != Rule::Percentiles));
     }

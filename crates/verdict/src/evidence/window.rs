@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use assay_model::experiment::Cell;
-use assay_model::load::Latency;
+use assay_model::load::{ErrorClass, Latency};
 use assay_model::record::{Measurement, Record, Round, Run};
-use assay_model::units::Nanos;
+use assay_model::units::{Nanos, total};
+use assay_stats::censored::Quantile;
 use assay_stats::gauge::Reading;
 use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved_among;
@@ -139,13 +140,31 @@ impl Times {
         self.response_bounds_among(q, 1)
     }
 
+    /// A quantile from both ends, of the response time or, where nothing was due at a time, of the service time, whose ends are one.
+    pub fn quantile(&self, q: f64) -> Option<Bounds> {
+        self.quantile_among(q, 1)
+    }
+
+    /// That quantile where it is told with those of other rounds.
+    pub(crate) fn quantile_among(&self, q: f64, rounds: usize) -> Option<Bounds> {
+        if self.response.is_some() {
+            return self.response_bounds_among(q, rounds);
+        }
+        let value = self.service_quantile_among(q, rounds)?;
+        Some(Bounds { from_sent: value, from_due: Quantile { value, is_lower_bound: false } })
+    }
+
     /// Those bounds where they are told with those of other rounds, and enough requests lie beyond them for that.
     pub(crate) fn response_bounds_among(&self, q: f64, rounds: usize) -> Option<Bounds> {
-        let due = self.response.as_ref()?;
+        let count = self.response.as_ref()?.count().saturating_add(self.censored.count());
+        self.response_ends(q).filter(|_| is_resolved_among(count, q, rounds))
+    }
+
+    /// Those bounds of however few requests.
+    pub fn response_ends(&self, q: f64) -> Option<Bounds> {
         // The service time is without the wait for a free connection.
         let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
-        let enough = is_resolved_among(due.count().saturating_add(self.censored.count()), q, rounds);
-        bounds(due, sent, &self.censored, q).filter(|_| enough)
+        bounds(self.response.as_ref()?, sent, &self.censored, q)
     }
 }
 
@@ -201,6 +220,21 @@ impl<'r> Window<'r> {
             [] => vec![None],
             _ => readings(self.measured, &self.counting),
         }
+    }
+
+    /// Requests that failed in it and are not among those of which it is known how long they were waited for in vain.
+    pub(crate) fn failed_otherwise(&self) -> u64 {
+        use ErrorClass::{
+            BodyTimeout, ConnectTimeout, HeadTimeout, SendTimeout, UnsentEnd, UnsentNoConnection,
+        };
+        let waited = |class: ErrorClass| {
+            matches!(
+                class,
+                HeadTimeout | BodyTimeout | SendTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection
+            )
+        };
+        let errors = self.load.window.errors.iter().filter(|(class, _)| !waited(**class));
+        total(errors.map(|(_, count)| *count))
     }
 
     /// Whether its throughput is not void.

@@ -98,6 +98,15 @@ fn requests(window: &Window<'_>) -> u64 {
     window.times.service.count().saturating_add(unanswered(window))
 }
 
+/// Requests of a window that were never answered rightly. At a given rate those that were due in it are known, each once: one that was
+/// waited for in vain has failed too.
+pub fn never_answered(window: &Window<'_>) -> u64 {
+    match window.times.response {
+        Some(_) => window.times.censored.count().saturating_add(window.failed_otherwise()),
+        None => unanswered(window),
+    }
+}
+
 /// Those that failed in the window or later, whenever they were sent, and those that were still unanswered when nobody waited any more.
 /// Without the former's number it is of all that failed, also before the window.
 fn unanswered(window: &Measurement) -> u64 {
@@ -173,6 +182,23 @@ mod tests {
             (4050, 1050),
             "what failed before the window is not among them"
         );
+    }
+
+    /// One timed out and one was cut off behind the window of a closed loop; at a rate, where one that timed out has failed as well.
+    #[test]
+    fn whoever_is_never_answered_is_counted_once() {
+        let (mut record, _) = record(1);
+        let closed = &mut record.rounds[0].runs[0].cells[0];
+        closed.load.window.failed_later = Some(1);
+        closed.load.books.censored = 1;
+        let mut open = closed.clone();
+        let mut censored = Histogram::new();
+        censored.record_n(5_000_000_000, 8);
+        open.load.window.errors = [(ErrorClass::HeadTimeout, 7), (ErrorClass::WrongBody, 3)].into();
+        open.load.latency.response_hdr = Some(open.load.latency.service_hdr.clone());
+        open.load.latency.censored_hdr = Some(censored.to_hdr_base64().expect("histogram"));
+        let never = |measured: &Measurement| never_answered(&Window::of("a", 0, measured).expect("readable"));
+        assert_eq!((never(&record.rounds[0].runs[0].cells[0]), never(&open)), (2, 11));
     }
 
     #[test]

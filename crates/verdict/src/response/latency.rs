@@ -7,9 +7,9 @@ use assay_model::check::CheckOutcome;
 use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
+use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
-use assay_stats::censored::Quantile;
-use assay_stats::lag::Bounds;
+use assay_stats::lag::{Bounds, median};
 use assay_stats::moderation::Prior;
 use assay_stats::order::median_interval;
 use assay_stats::robust::geometric_mean;
@@ -18,12 +18,14 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
 use crate::costs::energy::energy_per_answer;
+use crate::doubts::looks::watched;
 use crate::doubts::objections::{answered_by_itself, broken_rules, errors, generator_objections};
+use crate::during::rates;
 use crate::evidence::measured::Measured;
 use crate::evidence::percentiles;
 use crate::evidence::sample::{Sample, sample_of, samples};
 use crate::evidence::window::{Evidence, Window};
-use crate::response::lag::{self, is_known};
+use crate::response::lag;
 use crate::{CONFIDENCE, closed, interval, offered_rate, point};
 
 /// The percentiles that are told.
@@ -31,14 +33,14 @@ pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// The one by which tails are compared.
 const TAIL: f64 = 0.99;
 
-/// Judges every cell in which a rate was offered to somebody.
+/// Judges every cell in which a rate was offered to somebody, or would have been if one were known.
 pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict> {
     let record = evidence.record;
     let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
     let judged = cells.map(|cell| judge_cell(evidence, cell));
     let mut judged: Vec<_> = judged.filter(|(verdict, _)| !verdict.standings.is_empty()).collect();
     let tables = closed(record).len() + compared_cells(&record.experiment).len();
-    compare(&mut judged, tables.max(1), margin);
+    compare(&mut judged, (tables.max(1), watched(record)), margin);
     judged.into_iter().map(|(verdict, _)| verdict).collect()
 }
 
@@ -50,6 +52,7 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
         let tail = standing.quantiles.iter().find(|of| of.quantile == TAIL);
         tail.map_or(f64::INFINITY, |tail| tail.response_ns.estimate)
     };
+    standings.extend(without_a_rate(evidence.record, &cell, &standings));
     standings.sort_by(|a, b| tail(a).total_cmp(&tail(b)).then_with(|| a.contender.cmp(&b.contender)));
     let tails = match cell.offered {
         Offered::Share(_) => Tails(Vec::new()),
@@ -59,7 +62,7 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 }
 
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
-    let offered_per_second = sample.measured().find_map(offered_rate)?;
+    let offered = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
     let short = percentiles::check(sample, &QUANTILES, |times, q, rounds| {
         times.response_bounds_among(q, rounds).is_some()
@@ -75,8 +78,8 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
     let quantiles = QUANTILES.iter().filter(|_| withheld.is_none()).filter_map(|&q| quantile(sample, q));
     Some(LatencyStanding {
         contender: sample.entry.identity.name.clone(),
-        offered_per_second,
-        share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered_per_second / capacity),
+        offered_per_second: Some(offered),
+        share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered / capacity),
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
         quantiles: quantiles.collect(),
         energy: energy_per_answer(evidence.record, sample),
@@ -86,6 +89,29 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
     })
 }
 
+/// Those who were to be measured in a cell, and to whom no rate could be offered.
+fn without_a_rate(record: &Record, cell: &Cell, known: &[LatencyStanding]) -> Vec<LatencyStanding> {
+    let is_left_out = |entry: &&Entry| {
+        let name = &entry.identity.name;
+        let is_known = known.iter().any(|standing| standing.contender == *name);
+        entry.control_of.is_none() && !is_known && record.experiment.takes(name, cell)
+    };
+    let left_out = record.contenders.iter().filter(is_left_out);
+    let unknown = left_out.filter(|entry| rates::is_unknown(record, entry, cell));
+    let withheld = unknown.map(|entry| LatencyStanding {
+        contender: entry.identity.name.clone(),
+        offered_per_second: None,
+        share_of_capacity: None,
+        rounds: 0,
+        quantiles: Vec::new(),
+        energy: None,
+        failed: 0,
+        checks: Vec::new(),
+        withheld: Some(Withheld::NoCapacity),
+    });
+    withheld.collect()
+}
+
 /// Why nothing is told of windows of which so few count.
 pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> Withheld {
     Withheld::FewWindows { windows: Part::new(counting, measured), rules: broken_rules(sample) }
@@ -93,20 +119,25 @@ pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> 
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
     let all = sample.response_bounds(q);
-    let known = all.iter().filter(|bounds| bounds.are_close() && is_known(&all));
-    let values: Vec<Quantile> = known.map(|bounds| bounds.from_due).collect();
-    let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();
-    let response_ns = match numbers.as_slice() {
-        [] => return None,
-        [only] => point(*only),
-        _ => interval(median_interval(&numbers, CONFIDENCE).ok()?),
-    };
-    let is_lower_bound = values.iter().any(|value| value.is_lower_bound);
-    Some(ResponseQuantile { quantile: q, response_ns, is_lower_bound })
+    let is_lower_bound = median(&all)?.known()?.is_lower_bound;
+    Some(ResponseQuantile { quantile: q, response_ns: over_rounds(&all)?, is_lower_bound })
+}
+
+/// The median of the times from due with its interval, which begins with what single rounds took at least.
+fn over_rounds(all: &[Bounds]) -> Option<Interval> {
+    let of = |value: fn(&Bounds) -> u64| all.iter().map(|bounds| value(bounds) as f64).collect::<Vec<f64>>();
+    let (least, latest) = (of(Bounds::least), of(|bounds| bounds.from_due.value));
+    match latest.as_slice() {
+        [only] => Some(point(*only)),
+        several => {
+            let low = median_interval(&least, CONFIDENCE).ok()?.low;
+            Some(Interval { low, ..interval(median_interval(several, CONFIDENCE).ok()?) })
+        }
+    }
 }
 
 /// Compares the tails of everybody who is told of, the limit aside; simultaneous over all pairs of all cells of the run.
-fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], tables: usize, margin: f64) {
+fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], (tables, looks): (usize, Looks), margin: f64) {
     let fitted: Vec<Option<Table>> =
         cells.iter().map(|(_, tails)| Table::fit(&tails.windows()).ok()).collect();
     let spreads: Vec<_> = fitted.iter().flatten().map(Table::spreads).collect();
@@ -115,7 +146,7 @@ fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], tables: usize, margin: f64
         let Some(table) = table else { continue };
         let everybody: Vec<usize> = (0..tails.0.len()).collect();
         let confidence = each_of(tables, CONFIDENCE);
-        let compared = table.compare(&everybody, &prior, Looks::Once, confidence, margin);
+        let compared = table.compare(&everybody, &prior, looks, confidence, margin);
         let pairs = compared.into_iter().flat_map(|compared| compared.pairs);
         verdict.pairs = pairs.filter_map(|pair| pair_of(&pair, tails)).collect();
     }
@@ -143,22 +174,16 @@ pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
 struct Tails<'r>(Vec<(&'r str, Vec<Option<f64>>)>);
 
 impl<'r> Tails<'r> {
-    /// Of those whose tail is told, the limit aside.
+    /// Of those whose tail is told and known in each round, the limit aside.
     fn of(samples: &[Sample<'r>], standings: &[LatencyStanding]) -> Self {
         let told = |sample: &&Sample<'_>| {
             let of = |standing: &LatencyStanding| standing.contender == sample.entry.identity.name;
-            // A tail that is told of all rounds or of none is compared in all rounds or in none.
             let is_told =
                 |standing: &LatencyStanding| standing.quantiles.iter().any(|of| of.quantile == TAIL);
             !sample.is_limit() && standings.iter().any(|standing| of(standing) && is_told(standing))
         };
-        Self(
-            samples
-                .iter()
-                .filter(told)
-                .map(|sample| (sample.entry.identity.name.as_str(), tails(sample)))
-                .collect(),
-        )
+        let of = |sample: &Sample<'r>| Some((sample.entry.identity.name.as_str(), tails(sample)?));
+        Self(samples.iter().filter(told).filter_map(of).collect())
     }
 
     /// One window for each life.
@@ -167,14 +192,15 @@ impl<'r> Tails<'r> {
     }
 }
 
-/// The logarithm of the tail in each round.
-fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
+/// The logarithm of the tail in each round that counts; `None` where one of them has but a bound or is not known. With such rounds left
+/// out, a server that hangs in half of them would have the shortest tail.
+fn tails(sample: &Sample<'_>) -> Option<Vec<Option<f64>>> {
     let rounds = sample.times().len();
-    let of = |window: Option<&Window<'_>>| {
-        let tail = window?.times.response_bounds_among(TAIL, rounds).filter(Bounds::are_close)?.from_due;
-        (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
+    let of = |window: &Window<'_>| {
+        let tail = window.times.response_bounds_among(TAIL, rounds)?.exact().filter(|tail| *tail > 0)?;
+        Some((tail as f64).ln())
     };
-    sample.blocks().map(of).collect()
+    sample.blocks().map(|window| window.map_or(Some(None), |window| of(window).map(Some))).collect()
 }
 
 fn pair_of(pair: &Pair, tails: &Tails<'_>) -> Option<LatencyPair> {
@@ -197,7 +223,6 @@ mod tests {
     use assay_model::check::Check;
     use assay_model::evidence::Evidence as Found;
     use assay_model::load::Arrival;
-    use assay_model::record::Record;
     use assay_model::rule::Rule;
     use assay_stats::Histogram;
 
@@ -242,7 +267,7 @@ mod tests {
         let names: Vec<&str> = verdict.standings.iter().map(|s| s.contender.as_str()).collect();
         assert_eq!(names, ["limit", "a", "b"]);
         let a = &verdict.standings[1];
-        assert_eq!((a.offered_per_second, a.rounds), (10_000.0, 6));
+        assert_eq!((a.offered_per_second, a.rounds), (Some(10_000.0), 6));
         assert!(a.share_of_capacity.is_some_and(|share| (share - 0.5).abs() < 1e-9), "{a:?}");
         let quantiles: Vec<f64> = a.quantiles.iter().map(|of| of.quantile).collect();
         assert_eq!(quantiles, [0.5, 0.9, 0.99], "only 10 of 10,000 lie beyond the 99.9th percentile");
@@ -281,6 +306,61 @@ mod tests {
         );
     }
 
+    /// All requests but a few of three rounds of `a` are never answered; `b` takes twice as long as `a` in the others.
+    #[test]
+    fn whoever_hangs_in_some_rounds_has_no_shorter_tail() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |round| 5000 + round);
+        offer(&mut record, "b", &cell, |round| 10_000 + round);
+        assert_eq!(judged(&record)[0].pairs.len(), 1);
+        let mut censored = Histogram::new();
+        censored.record_n(3_000_000_000, 1_000);
+        for run in record.rounds.iter_mut().take(3).flat_map(|round| &mut round.runs) {
+            if run.contender == "a" {
+                run.cells[1].load.latency.censored_hdr = Some(censored.to_hdr_base64().expect("histogram"));
+            }
+        }
+        let verdict = judged(&record).remove(0);
+        let a = verdict.standings.iter().find(|of| of.contender == "a").expect("a");
+        assert!(a.quantiles[2].is_lower_bound && a.quantiles[2].response_ns.estimate > 1e9, "{a:?}");
+        assert!(verdict.pairs.is_empty(), "{:?}", verdict.pairs);
+    }
+
+    /// Of six rounds requests left late in the two fastest: the median has all six, and nobody's tail is compared without these.
+    #[test]
+    fn a_percentile_that_is_told_is_the_median_of_all_rounds() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |round| 2000 * (round + 1));
+        offer(&mut record, "b", &cell, |round| 2000 * (round + 1));
+        let late = |share: f64, tail_ns: u64| {
+            let mut sent = Histogram::new();
+            sent.record_n(100_000, 9_800);
+            sent.record_n((tail_ns as f64 * share) as u64, 200);
+            Some(sent.to_hdr_base64().expect("histogram"))
+        };
+        for round in record.rounds.iter_mut().take(2) {
+            let tail_ns = 2_000_000 * (u64::from(round.index) + 1);
+            let a = round.runs.iter_mut().find(|run| run.contender == "a").expect("a");
+            a.cells[1].load.latency.response_from_sent_hdr = late(0.5, tail_ns);
+        }
+        let verdict = judged(&record).remove(0);
+        let of = |name: &str| verdict.standings.iter().find(|of| of.contender == name).expect("both").clone();
+        let [a, b] = ["a", "b"].map(|name| of(name).quantiles[2].response_ns);
+        assert!(
+            (a.estimate, a.high) == (b.estimate, b.high) && (a.estimate / 7e6 - 1.0).abs() < 0.01,
+            "{a:?}"
+        );
+        assert!((a.low / 1e6 - 1.0).abs() < 0.01 && (b.low / 2e6 - 1.0).abs() < 0.01, "{a:?} {b:?}");
+        assert!(of("a").checks.is_empty() && verdict.pairs.is_empty(), "{verdict:?}");
+        for round in record.rounds.iter_mut().skip(2) {
+            let tail_ns = 2_000_000 * (u64::from(round.index) + 1);
+            let a = round.runs.iter_mut().find(|run| run.contender == "a").expect("a");
+            a.cells[1].load.latency.response_from_sent_hdr = late(0.9, tail_ns);
+        }
+        let a = judged(&record)[0].standings.iter().find(|of| of.contender == "a").expect("a").clone();
+        assert!(a.quantiles.len() == 2 && a.checks[0].rule == Rule::SendLag, "{a:?}");
+    }
+
     #[test]
     fn few_rounds_call_nobody_different_and_shares_are_not_compared() {
         let (mut spoilt, cell) = record("common");
@@ -293,6 +373,40 @@ mod tests {
         offer(&mut shares, "a", &cell, |_| 1000);
         offer(&mut shares, "b", &cell, |_| 1400);
         assert!(judged(&shares)[0].pairs.is_empty());
+    }
+
+    /// Makes every window of `name` at capacity void.
+    fn void_capacity(record: &mut Record, name: &str) {
+        let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
+        for run in runs.filter(|run| run.contender == name) {
+            run.cells[0].machine.steal_share = 0.5;
+        }
+    }
+
+    #[test]
+    fn loads_that_were_asked_for_do_not_vanish_where_no_capacity_counts() {
+        let told = |record: &Record| {
+            let verdict = judged(record);
+            let told = verdict.into_iter().flat_map(|of| of.standings);
+            told.map(|of| (of.contender, of.offered_per_second, of.withheld)).collect::<Vec<_>>()
+        };
+        let none = |name: &str| (name.to_owned(), None, Some(Withheld::NoCapacity));
+        let (mut shares, cell) = record("50%");
+        assert_eq!(told(&shares), [], "a rate was known, and not offered: the run was broken off");
+        void_capacity(&mut shares, "a");
+        assert_eq!(told(&shares), [none("a")]);
+        offer(&mut shares, "b", &cell, |_| 1000);
+        assert_eq!(told(&shares), [("b".to_owned(), Some(10_000.0), None), none("a")]);
+        let (mut common, _) = record("common");
+        void_capacity(&mut common, "a");
+        assert_eq!(told(&common), [], "the rate follows from that of `b`");
+        void_capacity(&mut common, "b");
+        assert_eq!(told(&common), ["a", "b", "limit"].map(none), "nothing follows from the limit's");
+        let (mut fixed, _) = record("5k/s");
+        void_capacity(&mut fixed, "a");
+        assert_eq!(told(&fixed), [], "this rate follows from nothing");
+        common.experiment.measures[0].contenders = vec!["b".to_owned()];
+        assert_eq!(told(&common), [none("b")], "the others were not to be measured");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Measurement, Origin, Run};
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
+use assay_stats::lag::median;
 use assay_stats::redline::End;
-use assay_stats::robust::{geometric_mean, median};
+use assay_stats::robust::geometric_mean;
 
 use crate::during::course::is_void;
 use crate::during::rates::course_in;
@@ -116,15 +117,15 @@ fn windows_at<'e, 'r>(
         evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
     let at = |window: &&Window<'_>| {
         window.measured.cell == *cell
-            && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 1.0)
+            && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 0.5)
     };
     server_runs.flat_map(|server_run| &server_run.windows).filter(at).collect()
 }
 
-/// Their median response time, where there are answers enough.
+/// Their median response time, where there are answers enough and it is known.
 fn median_of(windows: &[&Window<'_>]) -> Option<f64> {
     let medians = windows.iter().filter_map(|window| window.times.response_bounds(0.5));
-    median(&medians.map(|bounds| bounds.from_due.value as f64).collect::<Vec<_>>()).ok()
+    median(&medians.collect::<Vec<_>>())?.exact().map(|ns| ns as f64)
 }
 
 /// The shortest one.

@@ -73,6 +73,17 @@ fn what_limits_a_rate_that_counts_is_told_with_its_headroom() {
 }
 
 #[test]
+fn the_greatest_use_of_the_generators_cpu_is_that_of_a_window_and_of_one_that_counts() {
+    let mut record = record(&[("a", &[20_000.0; 6]), ("b", &[19_000.0; 6])]);
+    record.rounds[1].runs[0].cells[0].load.thread_busy_shares = vec![0.6, 0.9];
+    let void = &mut record.rounds[2].runs[1].cells[0];
+    void.load.thread_busy_shares = vec![0.97];
+    void.machine.steal_share = 0.5;
+    let told = check(&judged(&record).trust, "generator").evidence.clone();
+    assert_eq!(told, Evidence::GeneratorBusy { busy_share: 0.9 });
+}
+
+#[test]
 fn a_share_of_the_generators_cpu_that_nobody_knows_is_not_told_as_none() {
     let mut record = turned();
     for name in ["a", "b"] {

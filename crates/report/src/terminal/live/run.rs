@@ -303,7 +303,8 @@ impl Board {
             "req/s, 95 % interval, of limit, p99, tier: what all rounds say that are over",
             "rounds      those that count, of those measured",
             "this round  median of its windows so far; in parentheses its warm-up's rate",
-            "Intervals hold at whichever round you end the run.",
+            "Intervals of req/s and of pairs hold at whichever round you end the run;",
+            "those of percentiles are as if these rounds had been planned.",
             &own,
         ] {
             cut(page, &[(PLAIN, format!(" {line}"))]);

@@ -29,16 +29,17 @@ pub(super) fn waited_at_most(share: f64) -> String {
     format!("the generator waited for its CPU up to {} of a window", format::percent_at_most(share))
 }
 
+/// What both witnesses say; no `share` where the one that counts all threads saw nothing worth a word.
 pub(super) fn waited_in(
-    share: f64,
+    share: Option<f64>,
     noticeable: Part,
     void: u64,
     turns: Option<Part>,
     own: Option<String>,
 ) -> String {
-    let most = waited_at_most(share);
+    let most = share.map(waited_at_most);
     if noticeable.hits == 0 {
-        return most;
+        return most.unwrap_or_default();
     }
     let lost = match turns {
         None if void == 0 => String::new(),
@@ -48,8 +49,12 @@ pub(super) fn waited_in(
             lost.map_or_else(String::new, |lost| format!("; {lost}"))
         }
     };
-    let said = own.map_or_else(String::new, |own| format!("; it says itself: {own}"));
-    format!("{most}, noticeably in {}{lost}{said}", part(noticeable, "window"))
+    let windows = format!("noticeably in {}{lost}", part(noticeable, "window"));
+    match (most, own) {
+        (Some(most), Some(own)) => format!("{most}, {windows}; it says itself: {own}"),
+        (Some(most), None) => format!("{most}, {windows}"),
+        (None, own) => format!("{}; {windows}", own.unwrap_or_default()),
+    }
 }
 
 /// Several generators; the times are how far apart they began, and to what their clocks are known.

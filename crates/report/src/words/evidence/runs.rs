@@ -159,10 +159,9 @@ pub(super) fn lost_pairs(base: &str, new: &str, cell: &Cell, void: Part, is_with
         (_, false) => {
             format!("{pairs} are void, because a generator waited for its CPU, and the others count")
         }
-        (_, true) => {
-            format!(
-                "{pairs} are void, because a generator waited for its CPU: too many to believe the others"
-            )
+        (hits, true) => {
+            let others = if hits == void.of { "" } else { ": too many to believe the others" };
+            format!("{pairs} are void, because a generator waited for its CPU{others}")
         }
     }
 }

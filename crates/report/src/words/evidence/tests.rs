@@ -387,6 +387,14 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     assert!(remedy(CheckOutcome::Warn, waited(false)).contains("--cpus"));
     assert!(remedy(CheckOutcome::Warn, over(true)).contains("three physical cores"));
     assert!(remedy(CheckOutcome::Warn, over(false)).contains("assay doctor"));
+    let said = |of| evidence(&Check::objection(Rule::GeneratorDisturbed, CheckOutcome::Warn, of));
+    let own = "a thread of the generator waited for its CPU 20 % of the time; 1 involuntary switch; the database has the same CPUs";
+    assert_eq!(said(over(true)), format!("{own}; noticeably in 1 of 2 windows, 1 of which does not count"));
+    let both = format!(
+        "the generator waited for its CPU up to 20 % of a window, noticeably in 1 of 2 windows, 1 of which does not count; it \
+         says itself: {own}"
+    );
+    assert_eq!(said(over(false)), both);
     let beside = |processes, others: &str| {
         let (program, shared_cpus, other_cpus) = ("node".to_owned(), "0".to_owned(), others.to_owned());
         Some(Neighbour { program, pid: 12, processes, shared_cpus, other_cpus })
@@ -457,4 +465,17 @@ fn a_document_has_the_sentence_beside_the_figures() {
     assert_eq!(document["standing"]["withheld_for"]["windows"]["hits"], 2);
     let read: Check = serde_json::from_value(document["checks"][0].clone()).expect("a check");
     assert_eq!(read, check);
+}
+
+#[test]
+fn of_pairs_that_are_all_void_there_are_no_others() {
+    let cell = Cell::closed("hello", 64);
+    let told = |hits| {
+        let (base, new, void) = ("old".to_owned(), "new".to_owned(), Part::new(hits, 12));
+        let lost =
+            Evidence::LostPairs { base, new, cell: cell.clone(), void, is_withheld: true, turns: None };
+        evidence(&Check::objection(Rule::GeneratorDisturbed, CheckOutcome::Warn, lost))
+    };
+    assert!(told(9).ends_with("too many to believe the others"), "{}", told(9));
+    assert!(told(12).ends_with("because a generator waited for its CPU"), "{}", told(12));
 }

@@ -11,6 +11,7 @@ pub fn withheld(reason: &Withheld) -> String {
     match reason {
         Withheld::Void { check } => evidence(check),
         Withheld::NoWindow => "no window counts".to_owned(),
+        Withheld::NoCapacity => "no window at capacity counts, so no rate is known".to_owned(),
         Withheld::NoRightAnswer => "not one right answer in a window".to_owned(),
         Withheld::AllVoid { rules } => format!("every window is void ({})", names(rules)),
         Withheld::FewRuns { runs } => format!("only {} gave a result", part(*runs, "run")),
