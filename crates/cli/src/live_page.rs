@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_lab::rounds::{Event, Observer};
+use assay_lab::{Event, Observer};
 use assay_live::Edition;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;

@@ -80,7 +80,7 @@ pub(crate) fn unwritten() -> Result<(), Failure> {
 
 /// Tells of something that does not stop the command.
 pub(crate) fn warning(text: impl std::fmt::Display) {
-    to_stderr("\x1b[33mwarning:\x1b[0m ", &text);
+    to_stderr("\x1b[33mwarning:\x1b[0m ", &on_own_lines(&text));
 }
 
 /// Tells of what the command did besides its result.
@@ -97,14 +97,27 @@ pub(crate) fn log(line: &str) {
 
 /// Tells why the command ended early.
 pub(crate) fn error(failure: &Failure) {
-    to_stderr("\x1b[31merror:\x1b[0m ", failure);
+    to_stderr("\x1b[31merror:\x1b[0m ", &on_own_lines(failure));
 }
 
 /// Why something was not run, what to do, and the last lines that it said.
 pub(crate) fn reason(of: &NotRun) -> String {
-    let remedy = of.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
-    let said: String = of.log_tail.iter().map(|line| format!("\n  | {line}")).collect();
-    format!("{}{remedy}{said}", of.reason)
+    let line = |text: &String| foreign::line(&secrets().hide(text));
+    let remedy = of.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", line(remedy)));
+    let said: String = of.log_tail.iter().map(|said| format!("\n  | {}", line(said))).collect();
+    format!("{}{remedy}{said}", line(&of.reason))
+}
+
+/// A text whose lines but the first are indented, as ours are. Names and paths of others may hold the end of a line, and what follows
+/// that would be taken for a line of ours, or for a command (GitHub Actions, "Workflow commands": `::error::` at the beginning of one).
+fn on_own_lines(text: &dyn std::fmt::Display) -> String {
+    // Before a secret of several lines is joined to one, which nobody would find.
+    let text = text.to_string();
+    let text = secrets().hide(&text);
+    let is_ours = |line: &str| line.starts_with("  ") && !line.trim_start().starts_with("::");
+    let mut lines = text.split('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |told, line| told + if is_ours(line) { "\n" } else { " " } + line)
 }
 
 /// Ends the process with what is wrong with its arguments, or with the help that was asked for. Clap repeats what was typed, so
@@ -124,4 +137,27 @@ fn to_stderr(label: &str, text: &dyn std::fmt::Display) {
     screen::above(|| {
         let _ = writeln!(anstream::stderr().lock(), "{label}{}", foreign::lines(&secrets().hide(&text)));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::record::Stage;
+
+    use super::*;
+
+    #[test]
+    fn text_of_others_forges_no_line() {
+        let forged = "GET /j\n::error::forged line".to_owned();
+        let told = reason(&NotRun {
+            stage: Stage::Answer,
+            reason: forged.clone(),
+            remedy: Some(forged.clone()),
+            log_tail: vec!["its own words".to_owned()],
+        });
+        let told = on_own_lines(&told);
+        assert_eq!(told.lines().count(), 2, "{told}");
+        assert!(told.ends_with("\n  | its own words"), "{told}");
+        assert_eq!(on_own_lines(&forged), "GET /j ::error::forged line");
+        assert_eq!(on_own_lines(&"a\n  ::error::b\n  c"), "a   ::error::b\n  c");
+    }
 }

@@ -25,8 +25,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Begins to count on `cpus` whatever this machine lets be counted.
+    /// Begins to count on the server's `cpus` whatever this machine lets be counted: nothing where none of them is this machine's.
     pub fn start(cpus: &CpuSet) -> Self {
+        if cpus.is_empty() {
+            let absent = |what: &str| Err(format!("{what}: the server's CPUs are on another host"));
+            let [system_calls, cycles, instructions] = ["system calls", "cycles", "instructions"].map(absent);
+            return Self { system_calls, cycles, instructions };
+        }
         let system_call = tracepoint::number(SYSTEM_CALL).map(Tracepoint::with_id);
         let system_call = system_call.map_err(|why| format!("system calls: {why}"));
         Self {
@@ -34,6 +39,11 @@ impl Counters {
             cycles: on_each(cpus, Hardware::CPU_CYCLES, "cycles"),
             instructions: on_each(cpus, Hardware::INSTRUCTIONS, "instructions"),
         }
+    }
+
+    /// Whether anything is counted, so that load is of use.
+    pub fn count_anything(&self) -> bool {
+        [&self.system_calls, &self.cycles, &self.instructions].into_iter().any(Result::is_ok)
     }
 
     /// Ends the counting; `answers` were given in the meantime.
@@ -95,6 +105,16 @@ mod tests {
         assert_eq!(seen.iter().flatten().count() + counted.absent.len(), 3, "{counted:?}");
         assert!(counted.system_calls.is_none_or(|calls| calls >= 1000), "{counted:?}");
         assert!(counted.absent.iter().all(|why| why.contains(':')), "{counted:?}");
+    }
+
+    #[test]
+    fn on_no_cpu_nothing_is_counted_and_that_is_no_zero() {
+        let counters = Counters::start(&CpuSet::new());
+        assert!(!counters.count_anything());
+        let counted = counters.finish(0);
+        assert_eq!([counted.system_calls, counted.cycles, counted.instructions], [None; 3]);
+        assert_eq!(counted.absent.len(), 3);
+        assert!(counted.absent.iter().all(|why| why.ends_with("are on another host")), "{counted:?}");
     }
 
     #[test]

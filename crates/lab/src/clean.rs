@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use procfs::process::{Process, all_processes};
 
 use crate::in_use;
+use crate::marks;
 use crate::owner::is_own;
 pub use crate::scratch::SHARED_MEMORY;
 use crate::scratch::{
@@ -24,6 +25,7 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 pub(crate) fn agent_folder(temporary: &Path) -> std::io::Result<(PathBuf, File)> {
     let folder = agent_in(temporary);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    marks::mark(&folder)?;
     let used = in_use::hold(&folder)?;
     Ok((folder, used))
 }
@@ -47,8 +49,8 @@ pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
 /// Temporary folders of ours that nobody uses: nobody holds them, and no process that is seen has to do with them.
 fn unused(temporary: &[&Path]) -> Vec<PathBuf> {
     let entries = temporary.iter().flat_map(std::fs::read_dir).flatten().flatten();
-    let ours = entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
-    let mut found: Vec<PathBuf> = ours.map(|entry| entry.path()).filter(|path| is_old(path)).collect();
+    let paths = entries.map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = paths.filter(|path| is_ours(path) && is_old(path)).collect();
     if !found.is_empty() {
         let users = users();
         found.retain(|path| in_use::is_free(path) && !users.iter().any(|user| user.uses(path)));
@@ -85,7 +87,12 @@ pub fn remove(path: &Path) -> std::io::Result<()> {
     if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
 }
 
-fn is_ours(name: &str) -> bool {
+/// Whether assay made a folder: others give such names, too, and copy what we made.
+fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_name_of_ours(&name.to_string_lossy())) && marks::is_marked(path)
+}
+
+fn is_name_of_ours(name: &str) -> bool {
     let prefixes = [SCRATCH_PREFIX, CLUSTER_PREFIX, STORE_PREFIX, AGENT_PREFIX];
     let random = prefixes.into_iter().find_map(|prefix| name.strip_prefix(prefix));
     random.is_some_and(|text| {
@@ -134,7 +141,11 @@ mod tests {
         for new in [scratch_in, cluster_in, store_in] {
             let [one, other] = [(); 2].map(|()| new(Path::new("/tmp")));
             assert_ne!(one, other);
-            assert!(is_ours(&one.file_name().expect("a name").to_string_lossy()), "{}", one.display());
+            assert!(
+                is_name_of_ours(&one.file_name().expect("a name").to_string_lossy()),
+                "{}",
+                one.display()
+            );
         }
     }
 
@@ -144,13 +155,25 @@ mod tests {
             ["scratch", "pg", "store", "agent"]
                 .map(|what| format!("assay-{what}-a1B2c3"))
                 .iter()
-                .all(|name| is_ours(name))
+                .all(|name| is_name_of_ours(name))
         );
         for name in
             ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"]
         {
-            assert!(!is_ours(name), "{name}");
+            assert!(!is_name_of_ours(name), "{name}");
         }
+    }
+
+    #[test]
+    fn folders_of_the_users_with_names_like_ours_are_no_leftovers() {
+        let root = tempfile::tempdir().expect("folder");
+        for name in ["assay-pg-backup", "assay-agent-config"] {
+            std::fs::create_dir(root.path().join(name)).expect("made");
+            assert!(is_name_of_ours(name) && !is_ours(&root.path().join(name)), "{name}");
+        }
+        let (agents, _used) = agent_folder(root.path()).expect("made");
+        assert!(is_ours(&agents));
+        assert!(is_ours(crate::scratch::temporary().expect("made").path()));
     }
 
     #[test]

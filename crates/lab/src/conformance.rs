@@ -22,8 +22,8 @@ use crate::contender::probe::answer_timeout;
 use crate::contender::{Preparation, Server, StartOrder, Tools, Upstream};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
+use crate::event::{Event, Observer};
 use crate::hosts::host::Host;
-use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
 use crate::subject::{Launch, Subject};
@@ -101,7 +101,7 @@ pub fn check(
     let databases = inquiry.databases((&link, &host), &folder, observer, stop);
     let place = Place { host: &host, link: &link, folder: &folder, tls, databases, stop };
     for asked in &inquiry.servers {
-        if stop.soon() {
+        if stop.is_requested() {
             break;
         }
         let server = inquiry.server(&place, asked, observer)?;
@@ -376,7 +376,7 @@ impl Inspection<'_> {
             None => target,
         };
         let target = if self.http2 { target.over_http2() } else { target };
-        ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
+        ask(&target, &self.rules(), self.pace, &|| !self.stop.is_requested()).map_err(wrong)
     }
 
     /// What it is asked over.

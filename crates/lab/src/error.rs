@@ -1,12 +1,13 @@
 //! What can go wrong with a run as a whole, and the exit status it leads to.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use assay_model::record::{RECORD_SCHEMA, Record};
 use assay_verdict::Ending;
 use thiserror::Error;
 
-use crate::hosts::error::HostError;
+use crate::host_error::HostError;
 
 /// Exit statuses of the program: the one table that scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,8 +156,9 @@ pub enum LabError {
     },
     /// The folder of runs cannot be written.
     #[error(
-        "cannot write {}: {source}; make it writable or make room there, or choose another folder with --runs or ASSAY_RUNS",
-        path.display()
+        "cannot write {}: {source}; {}choose another folder with --runs or ASSAY_RUNS",
+        path.display(),
+        mend_of_store(source)
     )]
     StoreNotWritable {
         /// The folder or file.
@@ -164,13 +166,15 @@ pub enum LabError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A run whose rounds could be saved no longer; what was kept is a record.
-    #[error("{cause}; rounds kept: {}", kept.rounds.len())]
+    /// A run whose rounds could be saved no longer; what was measured is a record.
+    #[error("{cause}; rounds measured: {}; rounds kept: {kept}", measured.rounds.len())]
     Unsaved {
         /// What keeps it from being saved.
         cause: Box<LabError>,
-        /// The record as it is on disk, with one round at least.
-        kept: Box<Record>,
+        /// The record as it is in memory, with one round at least.
+        measured: Box<Record>,
+        /// Rounds of it that are on disk.
+        kept: usize,
     },
     /// Client and server cannot be joined as was asked.
     #[error(transparent)]
@@ -215,6 +219,16 @@ pub enum LabError {
     /// Our own program did something it should never do.
     #[error("a fault in assay: {0}")]
     Bug(String),
+}
+
+/// What mends a folder of runs beside choosing another one.
+fn mend_of_store(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "something that is no folder is in the way: move it, or "
+        }
+        _ => "make it writable or make room there, or ",
+    }
 }
 
 impl LabError {

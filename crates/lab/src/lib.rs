@@ -13,6 +13,7 @@
 //! results are drawn.
 #![forbid(unsafe_code)]
 
+mod access;
 pub mod catalogue;
 pub mod clean;
 pub mod conformance;
@@ -20,8 +21,10 @@ pub mod contender;
 pub mod database;
 pub mod design;
 mod error;
+mod event;
 pub mod generator;
 mod groups;
+mod host_error;
 pub mod hosts;
 mod in_use;
 mod inherited;
@@ -53,10 +56,15 @@ pub mod supervisor;
 pub mod techempower;
 mod tls;
 mod tools;
+mod trusted;
 mod url;
+mod version;
+mod warning;
 
 pub use contender::Upstream;
 pub use error::{Exit, LabError, SourcePlace};
+pub use event::{Event, Observer};
+pub use host_error::HostError;
 pub use inherited::Inherited;
 pub use plan::{RunPlan, database_of};
 pub use prediction::Prediction;

@@ -9,6 +9,19 @@ use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process};
 use serde::{Deserialize, Serialize};
 
+/// What is wrong with a port that somebody else has.
+const IN_USE: &str = "is in use by another program";
+
+/// What to do about `problem` of a port that could not be had, here or on another host.
+pub(crate) fn remedy(problem: &str) -> &'static str {
+    match problem.contains(IN_USE) {
+        true => "end the program that uses it, or choose another port",
+        false => {
+            "choose another port; those below 1024 are root's, unless sysctl net.ipv4.ip_unprivileged_port_start says otherwise"
+        }
+    }
+}
+
 /// A port that nobody listens on at the server's end of `link`: `fixed` if given, else one that the kernel chooses. Between
 /// this call and the server's own another program may take it; whoever answers is looked at again ([`listener`]).
 ///
@@ -31,9 +44,10 @@ fn of_listener(listener: io::Result<TcpListener>, at: IpAddr, fixed: Option<u16>
     match (listener.and_then(|listener| listener.local_addr()), fixed) {
         (Ok(address), _) => Ok(address.port()),
         (Err(error), Some(port)) if error.kind() == ErrorKind::AddrInUse => {
-            Err(format!("port {port} is in use by another program"))
+            Err(format!("port {port} {IN_USE}"))
         }
-        (Err(error), _) => Err(format!("cannot listen on {at}: {error}")),
+        (Err(error), Some(port)) => Err(format!("cannot listen on {}: {error}", SocketAddr::new(at, port))),
+        (Err(error), None) => Err(format!("cannot listen on {at}: {error}")),
     }
 }
 
@@ -121,6 +135,7 @@ mod tests {
         let port = here.local_addr().expect("address").port();
         let error = free(&local, Some(port)).expect_err("taken");
         assert_eq!(error, format!("port {port} is in use by another program"));
+        assert!(remedy(&error).contains("end the program"), "{}", remedy(&error));
         let me = std::process::id();
         assert_eq!(listener(port, &[me]), Listener::Ours);
         assert_eq!(listener(port, &[]), Listener::Foreign);
@@ -129,6 +144,14 @@ mod tests {
         assert_eq!(listener(port, &[me]), Listener::Unknown);
         assert_eq!(free(&local, Some(port)), Ok(port));
         assert!(free(&local, None).expect("a port") > 0);
+    }
+
+    #[test]
+    fn a_port_that_may_not_be_had_is_named_and_nobody_is_to_be_ended_for_it() {
+        let denied = Err(ErrorKind::PermissionDenied.into());
+        let error = of_listener(denied, Link::loopback().server_address(), Some(80)).expect_err("denied");
+        assert_eq!(error, "cannot listen on 127.0.0.1:80: permission denied");
+        assert!(remedy(&error).starts_with("choose another port"), "{}", remedy(&error));
     }
 
     #[test]

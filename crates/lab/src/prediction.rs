@@ -10,8 +10,8 @@ use assay_verdict::outlook::Past;
 
 use crate::plan::RunPlan;
 use crate::schedule::{
-    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_asking, predicted_round,
-    within,
+    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, guaranteed_rounds, predicted_asking,
+    predicted_round, within,
 };
 use crate::subject::{Launch, Subject};
 
@@ -69,7 +69,7 @@ impl RunPlan {
 
     /// The time without which nothing can be measured: the fewest rounds, with the fewest turns.
     pub fn least_time(&self) -> Duration {
-        let rounds = self.least_rounds();
+        let rounds = self.guaranteed_rounds();
         self.asking()
             + match self.takes_turns() {
                 true => self.costs(None).of(rounds, MIN_ROTATIONS),
@@ -90,8 +90,8 @@ impl RunPlan {
     }
 
     /// Fewest rounds of the run: one alone shows no difference.
-    pub fn least_rounds(&self) -> u32 {
-        least_number(&self.experiment)
+    pub fn guaranteed_rounds(&self) -> u32 {
+        guaranteed_rounds(&self.experiment)
     }
 
     /// The first rounds where the run spends `left` itself: by what rounds are predicted to take.
@@ -101,12 +101,12 @@ impl RunPlan {
             left: left.saturating_sub(costs.first.saturating_sub(costs.later)).into(),
             round: costs.later.into(),
             rotation: costs.rotation.into(),
-            rounds: [self.least_rounds(), self.experiment.rounds],
+            rounds: [self.guaranteed_rounds(), self.experiment.rounds],
             turns: [MIN_ROTATIONS, MAX_ROTATIONS],
         };
         let contenders = self.subjects.iter().filter(|subject| !subject.is_limit()).count();
         opening(&self.experiment, contenders, &means, past)
-            .unwrap_or(Further { rounds: self.least_rounds(), turns: MIN_ROTATIONS })
+            .unwrap_or(Further { rounds: self.guaranteed_rounds(), turns: MIN_ROTATIONS })
     }
 
     /// Rounds that the budget allows, each as long as the first, or with a part of it left for turns.

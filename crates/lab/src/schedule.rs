@@ -250,17 +250,17 @@ pub fn predicted_asking(for_rules: usize, for_lengths: usize) -> Duration {
 }
 
 /// Rounds that the budget allows when each takes `round` and `before` is gone when the first begins, never fewer than
-/// [`least_number`] nor more than planned.
+/// [`guaranteed_rounds`] nor more than planned.
 pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Duration) -> u32 {
     let Some(budget_s) = experiment.budget_s else { return experiment.rounds };
     let left_s = (budget_s - before.as_secs_f64()).max(0.0);
     let fitting = (left_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
     // `as` saturates, and the value is a whole number in range.
-    (fitting as u32).max(least_number(experiment)).min(experiment.rounds)
+    (fitting as u32).max(guaranteed_rounds(experiment)).min(experiment.rounds)
 }
 
 /// Rounds that are measured whatever they take: from one alone nothing can be shown, but what a search has found.
-pub fn least_number(experiment: &Experiment) -> u32 {
+pub fn guaranteed_rounds(experiment: &Experiment) -> u32 {
     let least = if experiment.searches_alone() { 1 } else { MIN_ROUNDS };
     experiment.least_rounds.unwrap_or(least).min(experiment.rounds).max(1)
 }
@@ -274,7 +274,7 @@ pub fn planned_rounds(experiment: &Experiment, before: Duration, round: Duration
 }
 
 /// Rounds before which a run does not end because all is settled.
-pub fn least_rounds(experiment: &Experiment, pairs: usize) -> u32 {
+pub fn rounds_before_settling(experiment: &Experiment, pairs: usize) -> u32 {
     let offers_rates = experiment.cells().iter().any(|cell| cell.offered.is_rate());
     match (offers_rates, pairs) {
         // A search decides itself how many servers it needs.
@@ -296,7 +296,7 @@ pub fn allows_another(experiment: &Experiment, done: u32, elapsed: Duration, rou
         return false;
     }
     let within = experiment.budget_s.is_none_or(|budget_s| (elapsed + round).as_secs_f64() <= budget_s);
-    done < least_number(experiment) || within
+    done < guaranteed_rounds(experiment) || within
 }
 
 #[cfg(test)]
@@ -414,7 +414,10 @@ mod tests {
         assert_eq!(planned_rounds(&auto, Duration::ZERO, Duration::from_secs(10), 3), 12);
         assert_eq!(planned_rounds(&auto, Duration::ZERO, Duration::from_secs(1), 2), 40);
         assert_eq!(planned_rounds(&experiment("rounds = 7"), Duration::ZERO, Duration::from_secs(1), 2), 7);
-        assert_eq!((least_rounds(&auto, 1), least_rounds(&auto, 0)), (MIN_ROUNDS, ENOUGH_ROUNDS));
+        assert_eq!(
+            (rounds_before_settling(&auto, 1), rounds_before_settling(&auto, 0)),
+            (MIN_ROUNDS, ENOUGH_ROUNDS)
+        );
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! Names of the temporary folders that assay makes, by which it finds those that a killed run left behind ([`crate::clean`]).
+//! Names of the temporary folders that assay makes. By these and by its mark ([`crate::marks`]) it finds those that a killed run left
+//! behind ([`crate::clean`]).
 
 use std::path::{Path, PathBuf};
 
 use rand::RngExt as _;
 use rand::distr::Alphanumeric;
+use tempfile::TempDir;
+
+use crate::marks;
 
 /// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
 pub const SHARED_MEMORY: &str = "/dev/shm";
@@ -17,6 +21,16 @@ pub(crate) const RANDOM_CHARACTERS: usize = 6;
 /// A name in `folder` that nobody has yet, for the supervisor to make.
 pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
     new_name(folder, SCRATCH_PREFIX)
+}
+
+/// A new folder for what passes by, removed when it is dropped.
+///
+/// # Errors
+/// As the system tells.
+pub(crate) fn temporary() -> std::io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir()?;
+    marks::mark(folder.path())?;
+    Ok(folder)
 }
 
 /// As [`scratch_in`], for the cluster of a database.

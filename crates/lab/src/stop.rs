@@ -33,12 +33,12 @@ impl Stop {
     }
 
     /// Whether to finish the current measurement and stop then.
-    pub fn soon(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) >= 1
     }
 
     /// Whether to stop in the middle of whatever is going on.
-    pub fn now(&self) -> bool {
+    pub fn is_immediate(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) >= 2
     }
 
@@ -48,8 +48,8 @@ impl Stop {
     }
 
     /// Whether no round is to begin any more.
-    pub fn after_round(&self) -> bool {
-        self.soon() || self.0.ends_with_round.load(Ordering::Relaxed)
+    pub fn ends_with_round(&self) -> bool {
+        self.is_requested() || self.0.ends_with_round.load(Ordering::Relaxed)
     }
 
     /// Asks to wait before the next window, or to go on.
@@ -59,7 +59,7 @@ impl Stop {
 
     /// Whether to wait before the next window. Whoever wants to stop does not wait.
     pub fn is_paused(&self) -> bool {
-        self.0.is_paused.load(Ordering::Relaxed) && !self.soon()
+        self.0.is_paused.load(Ordering::Relaxed) && !self.is_requested()
     }
 
     /// Waits until the pause is over; returns how long it was.
@@ -80,7 +80,7 @@ impl Stop {
     }
 
     /// The time on a clock that stands still in pauses. Budgets are kept by it.
-    pub fn time(&self) -> Instant {
+    pub fn unpaused_now(&self) -> Instant {
         let now = Instant::now();
         now.checked_sub(self.paused()).unwrap_or(now)
     }
@@ -93,18 +93,18 @@ mod tests {
     #[test]
     fn the_clock_of_a_run_stands_still_in_its_pauses() {
         let stop = Stop::new();
-        let before = stop.time();
+        let before = stop.unpaused_now();
         stop.pause(true);
         let other = stop.clone();
         let waiting = std::thread::spawn(move || other.wait());
-        while !waiting.is_finished() && stop.time().duration_since(before) < 3 * LOOK {
+        while !waiting.is_finished() && stop.unpaused_now().duration_since(before) < 3 * LOOK {
             std::thread::yield_now();
         }
         assert!(stop.is_paused() && !waiting.is_finished());
         stop.pause(false);
         let length = waiting.join().expect("waited");
         assert!(length >= 2 * LOOK && stop.paused() == length, "{length:?}");
-        assert!(stop.time() + length <= Instant::now(), "what was waited is no part of it");
+        assert!(stop.unpaused_now() + length <= Instant::now(), "what was waited is no part of it");
     }
 
     #[test]
@@ -112,8 +112,8 @@ mod tests {
         let stop = Stop::new();
         stop.pause(true);
         stop.request_after_round();
-        assert!(stop.is_paused() && stop.after_round() && !stop.soon());
+        assert!(stop.is_paused() && stop.ends_with_round() && !stop.is_requested());
         stop.request();
-        assert!(!stop.is_paused() && stop.soon() && !stop.now());
+        assert!(!stop.is_paused() && stop.is_requested() && !stop.is_immediate());
     }
 }

@@ -15,11 +15,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::catalogue::{Trusted, hint_beside};
 use crate::error::LabError;
 use crate::in_use;
 use crate::marks::{RECORD_FILE, WORK, WORK_MARK, is_name_of_run, is_work};
+use crate::names::hint_beside;
 use crate::owner::is_own;
+use crate::trusted::Trusted;
 
 /// The command that lists them.
 const LISTS: &str = "assay list runs --all";

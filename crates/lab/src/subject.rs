@@ -106,6 +106,19 @@ pub struct Container {
     pub engine: String,
     /// The file in the scratch folder that holds the container's id once it runs.
     pub id_file: String,
+    /// The name of its image, which a later build may give to another.
+    pub image: String,
+    /// What the container is to run, behind the image.
+    pub arguments: Vec<String>,
+}
+
+impl Container {
+    /// The command by which a person starts it from `image`.
+    pub(crate) fn command(&self, image: &str) -> Vec<String> {
+        let options = ["run", "--rm", "--network", "host", "--security-opt", "seccomp=unconfined", image];
+        let words = std::iter::once(&*self.engine).chain(options);
+        words.chain(self.arguments.iter().map(String::as_str)).map(str::to_owned).collect()
+    }
 }
 
 impl Subject {
@@ -310,7 +323,10 @@ impl Subject {
     /// What the record says of it before anything was tried.
     pub fn entry(&self) -> Entry {
         let command = match &self.launch {
-            Launch::Process(process) => process.run.command.clone(),
+            Launch::Process(process) => match &process.container {
+                Some(container) => container.command(&container.image),
+                None => process.run.command.clone(),
+            },
             Launch::Running { .. } => Vec::new(),
         };
         Entry { command, ..Entry::untried(self.identity.clone()) }

@@ -56,7 +56,7 @@ impl Ring {
                 Err(error) => failure = Some(error),
             }
         }
-        Err(failure.unwrap_or_else(|| io::ErrorKind::OutOfMemory.into()))
+        Err(failure.map_or_else(|| io::ErrorKind::OutOfMemory.into(), unmapped))
     }
 
     /// Ends the filling; what is in it can still be read.
@@ -82,9 +82,26 @@ impl Ring {
     }
 }
 
+/// Why there is no memory for a ring. The kernel has let the event be watched by then, so what it does not permit is that more is locked.
+fn unmapped(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return error;
+    }
+    io::Error::other(
+        "no more memory may be locked: run as root, or raise `ulimit -l` or kernel.perf_event_mlock_kb",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_may_not_be_locked_is_no_lack_of_rights_to_watch() {
+        let told = |code| unmapped(io::Error::from_raw_os_error(code)).to_string();
+        assert!(told(libc::EPERM).contains("ulimit -l"));
+        assert!(told(libc::ENOMEM).contains("Cannot allocate memory"));
+    }
 
     #[test]
     fn rings_of_many_threads_are_small_and_take_no_more_memory_together() {

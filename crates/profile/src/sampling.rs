@@ -57,6 +57,18 @@ struct Outcome {
     /// All processes of the server that were seen.
     processes: BTreeSet<u32>,
     view: Result<View, String>,
+    /// Why a thread that came was not watched, if one was not.
+    unwatched: Option<String>,
+}
+
+/// The rings of what is watched, as threads come and go.
+#[derive(Default)]
+struct Rings {
+    open: BTreeMap<Place, Ring>,
+    /// Those of threads that had ended at the last look, whose last samples are still to be read.
+    ended: BTreeSet<Place>,
+    /// Why one could not be opened.
+    refused: Option<String>,
 }
 
 /// How samples are taken.
@@ -75,8 +87,8 @@ impl Sampling {
         let usage = Sampler::start_all(&target.roots).ok();
         let tcp = target.roots.first().and_then(|root| tcp::counts(*root));
         let (rings, view) = match open(&target) {
-            Ok((rings, view)) => (rings, Ok(view)),
-            Err(why) => (BTreeMap::new(), Err(why)),
+            Ok((open, view)) => (Rings { open, ..Rings::default() }, Ok(view)),
+            Err(why) => (Rings::default(), Err(why)),
         };
         let gathering = std::thread::spawn({
             let (target, over) = (target.clone(), Arc::clone(&over));
@@ -181,25 +193,19 @@ fn event(view: View) -> Builder<'static> {
 }
 
 /// Gathers until it is over. Looking every now and then costs less than to be woken for each sample, and the rings are large enough.
-fn gather(
-    target: &Target,
-    mut rings: BTreeMap<Place, Ring>,
-    view: Result<View, String>,
-    over: &AtomicBool,
-) -> Outcome {
+fn gather(target: &Target, mut rings: Rings, view: Result<View, String>, over: &AtomicBool) -> Outcome {
     let (mut gathered, mut waits, mut names) = (Gathered::default(), Waits::default(), BTreeMap::new());
     let (mut looked, mut looks, mut processes) = (Instant::now(), 0, target.processes());
     let mut most_threads = 0;
     loop {
         let is_last = over.load(Ordering::Relaxed);
         if is_last {
-            rings.values_mut().for_each(Ring::stop);
+            rings.open.values_mut().for_each(Ring::stop);
         }
-        for ring in rings.values_mut() {
-            gathered.lost += drain(ring, &mut gathered, &mut names);
-        }
+        rings.drain(&mut gathered, &mut names);
         if is_last {
-            return Outcome { gathered, waits, threads: names, most_threads, processes, view };
+            let unwatched = rings.refused;
+            return Outcome { gathered, waits, threads: names, most_threads, processes, view, unwatched };
         }
         looks += 1;
         if looks % LOOKS_TO_COME == 0 {
@@ -210,12 +216,39 @@ fn gather(
         if let Ok(view) = view.as_ref()
             && !view.by_cpu
         {
-            follow(&alive, *view, &mut rings);
+            rings.follow(&alive, *view);
         }
         std::thread::sleep(LOOK);
         let now = Instant::now();
         waits.look(&alive, now - looked);
         looked = now;
+    }
+}
+
+impl Rings {
+    /// Reads all, and gives back those of threads that have ended: the memory that may be locked for rings is little.
+    fn drain(&mut self, gathered: &mut Gathered, threads: &mut BTreeMap<u32, String>) {
+        for ring in self.open.values_mut() {
+            gathered.lost += drain(ring, gathered, threads);
+        }
+        let ended = std::mem::take(&mut self.ended);
+        self.open.retain(|place, _| !ended.contains(place));
+    }
+
+    /// Looks at threads that have come; one that has gone again meanwhile is missed.
+    fn follow(&mut self, alive: &[(u32, u32)], view: View) {
+        let places: BTreeSet<Place> = alive.iter().map(|(_, tid)| Place::Thread(*tid)).collect();
+        self.ended = self.open.keys().filter(|place| !places.contains(place)).copied().collect();
+        for place in places {
+            if self.open.contains_key(&place) {
+                continue;
+            }
+            match Ring::open(&event(view), place, bytes_of_a_thread(alive.len())) {
+                Ok(ring) => drop(self.open.insert(place, ring)),
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => self.refused = Some(reason(&error)),
+            }
+        }
     }
 }
 
@@ -228,21 +261,9 @@ fn drain(ring: &mut Ring, gathered: &mut Gathered, threads: &mut BTreeMap<u32, S
     })
 }
 
-/// Looks at threads that have come; one that has gone again meanwhile is missed.
-fn follow(alive: &[(u32, u32)], view: View, rings: &mut BTreeMap<Place, Ring>) {
-    for (_, tid) in alive {
-        let place = Place::Thread(*tid);
-        if !rings.contains_key(&place)
-            && let Ok(ring) = Ring::open(&event(view), place, bytes_of_a_thread(alive.len()))
-        {
-            rings.insert(place, ring);
-        }
-    }
-}
-
 /// Gives names to all that was gathered.
 fn named(outcome: Outcome, target: &Target) -> (Sampled, Vec<Refused>) {
-    let Outcome { gathered, waits, threads, most_threads, mut processes, view } = outcome;
+    let Outcome { gathered, waits, threads, most_threads, mut processes, view, unwatched } = outcome;
     let mut refused = Vec::new();
     let most_threads = u32::try_from(most_threads).unwrap_or(u32::MAX);
     let mut sampled = Sampled { waits: waits.longest_first(), most_threads, ..Sampled::default() };
@@ -253,6 +274,8 @@ fn named(outcome: Outcome, target: &Target) -> (Sampled, Vec<Refused>) {
             refused.extend(unseen(view, target));
         }
     }
+    let not_all = |why| format!("not all threads that came in the slice were watched: {why}");
+    refused.extend(unwatched.map(|why| Refused { what: Facet::Samples, why: not_all(why) }));
     processes.extend(target.processes());
     refused.extend(naming::name(&mut sampled, gathered, &threads, &processes, runtimes::compiled));
     (sampled, refused)
@@ -296,6 +319,58 @@ mod tests {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => panic!("the one that has ended"),
             Err(error) => assay_skip::skip("counters", reason(&error)),
         }
+    }
+
+    #[test]
+    fn rings_of_threads_that_have_ended_are_read_once_more_and_given_back() {
+        let view = View { clock: Clock::Software, by_cpu: false, with_kernel: false };
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let (mut rings, mut gathered, mut names) = (Rings::default(), Gathered::default(), BTreeMap::new());
+        rings.follow(&[(child.id(), child.id())], view);
+        let (opened, refused) = (rings.open.len(), rings.refused.clone());
+        rings.drain(&mut gathered, &mut names);
+        let alive = rings.open.len();
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        if let Some(why) = refused {
+            return assay_skip::skip("counters", why);
+        }
+        assert_eq!((opened, alive), (1, 1));
+        rings.follow(&[], view);
+        assert_eq!(rings.open.len(), 1, "its last samples may be in it");
+        rings.drain(&mut gathered, &mut names);
+        assert_eq!((rings.open.len(), rings.ended.len()), (0, 0));
+        rings.follow(&[(child.id(), child.id())], view);
+        assert_eq!((rings.open.len(), rings.refused), (0, None), "nobody is there to be watched");
+    }
+
+    #[test]
+    fn a_thread_that_may_not_be_watched_is_told() {
+        let view = View { clock: Clock::Software, by_cpu: false, with_kernel: false };
+        let follow = move || {
+            let nobody = rustix::process::Uid::from_raw(65_534);
+            // Of this thread alone; whoever may not do that has few rights already.
+            let _ = rustix::thread::set_thread_res_uid(nobody, nobody, nobody);
+            let mut rings = Rings::default();
+            // The first process of the machine, or of the container, is root's.
+            rings.follow(&[(1, 1)], view);
+            rings.refused
+        };
+        let refused = std::thread::spawn(follow).join().expect("a thread");
+        let Some(why) = refused else { return assay_skip::skip("root", "everybody may be watched here") };
+        let outcome = Outcome {
+            gathered: Gathered::default(),
+            waits: Waits::default(),
+            threads: BTreeMap::new(),
+            most_threads: 1,
+            processes: BTreeSet::new(),
+            view: Ok(view),
+            unwatched: Some(why),
+        };
+        let (_, refused) = named(outcome, &Target { roots: Vec::new(), cpus: None });
+        let samples = refused.iter().filter(|refused| refused.what == Facet::Samples);
+        let whys: Vec<&str> = samples.map(|refused| &*refused.why).collect();
+        assert!(matches!(whys[..], [why] if why.starts_with("not all threads")), "{refused:?}");
     }
 
     #[test]

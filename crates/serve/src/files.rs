@@ -134,14 +134,23 @@ impl Folder {
 
     fn open_beneath(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         if !self.walks.get() {
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-            match rustix::fs::openat2(&self.descriptor, path, READING, Mode::empty(), resolve) {
+            match self.open_by_kernel(path) {
                 // Before Linux 5.6; a filter of system calls that does not know this one (seccomp(2)) may say either.
                 Err(Errno::NOSYS | Errno::PERM) => self.walks.set(true),
                 done => return done,
             }
         }
         self.walk(path)
+    }
+
+    /// Has the kernel walk. Any rename of the system that falls into the walk keeps it from being sure of what `..` in a symbolic link
+    /// leads to, and it asks to be asked again (`EAGAIN`, openat2(2)).
+    fn open_by_kernel(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let open = || rustix::fs::openat2(&self.descriptor, path, READING, Mode::empty(), resolve);
+        let disturbed = |opened: &Result<OwnedFd, Errno>| matches!(opened, Err(Errno::AGAIN));
+        let undisturbed = (0..MAX_WALKS).map(|_| open()).find(|opened| !disturbed(opened));
+        undisturbed.unwrap_or(Err(Errno::AGAIN))
     }
 
     /// Opens a path one name after the other and through no symbolic link at all: where a link leads to, nobody but the
@@ -161,6 +170,8 @@ impl Folder {
     }
 }
 
+/// Most walks to a file, each of which takes microseconds and was disturbed by a rename.
+const MAX_WALKS: usize = 100;
 /// Without NONBLOCK a FIFO would stop the thread until somebody writes to it.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 /// A folder on the way, no link to one.
@@ -239,6 +250,7 @@ pub(crate) fn read_piece(file: &File, offset: u64, buffer: &mut [u8]) -> io::Res
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
@@ -422,6 +434,32 @@ mod tests {
                 assert!(folder.walk(b"../secret").is_err() && outside.path().join("secret").exists());
             });
         }
+    }
+
+    #[test]
+    fn a_walk_that_renames_disturb_is_begun_anew_but_not_for_ever() {
+        let (outside, folder) = folder();
+        symlink("../index.html", folder_path(&folder).join("sub/up")).unwrap();
+        let [one, other] = ["one", "other"].map(|name| outside.path().join(name));
+        std::fs::write(&one, "").unwrap();
+        let is_over = AtomicBool::new(false);
+        let accepted = || Accepted::of(std::iter::empty());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::fs::rename(&one, &other).and_then(|()| std::fs::rename(&other, &one)).unwrap();
+                }
+            });
+            let found = (0..20_000).map(|_| folder.find(b"/sub/up", accepted()));
+            let failed = found.filter(|found| !matches!(found, Ok(Lookup::File(_)))).count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(failed, 0);
+        });
+        without_openat2(Errno::AGAIN, || {
+            let (_outside, folder) = self::folder();
+            let refused = folder.find(b"/", accepted()).map(|_| ()).unwrap_err();
+            assert_eq!(Errno::from_io_error(&refused), Some(Errno::AGAIN));
+        });
     }
 
     #[test]

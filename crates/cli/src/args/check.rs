@@ -10,10 +10,11 @@ use super::tls::TlsArguments;
 use super::{DatabaseArguments, HttpName, Places, value};
 use crate::destination::Consent;
 
-/// Check which rules servers keep: of HTTP/1.1 and the test types they answer, of HTTP/2, or of WebSocket.
+/// Check which rules of HTTP/1.1, HTTP/2 or WebSocket servers keep.
 ///
-/// Servers of the catalogue and commands are started, asked and stopped, one after the other; a URL is asked as it is. The
-/// suite sends broken and hostile requests: ask only servers that you may ask so.
+/// The rules of HTTP/1.1 include those of the test types that a server answers. Servers of the catalogue and commands are
+/// started, asked and stopped, one after the other; a URL is asked as it is. The suite sends broken and hostile requests: ask
+/// only servers that you may ask so.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
     /// Servers: a name, lang:go, kind:server, a folder, http://… (or host:port), https://…, h2c://… (HTTP/2 without TLS), ws://… and wss://…

@@ -7,7 +7,7 @@ use assay_model::design::Design;
 use assay_model::units::Nanos;
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::{DatabaseArguments, Places, Progress, RequestArguments, Rounds, RunArguments, value};
+use super::{Comparing, DatabaseArguments, Places, Progress, RequestArguments, Rounds, RunArguments, value};
 
 /// Tell what changed: between runs, between contenders, or between commands measured now.
 ///
@@ -76,7 +76,7 @@ pub(crate) struct CompareArguments {
     pub(crate) seed: Option<u64>,
 
     /// Exit with 20 when a change beyond this is shown, with 12 when the sides do not answer alike: rps:-3%, p50:+5%, p99:+10%,
-    /// cpu:+5%, rss:+20%
+    /// cpu:+5%, memory:+20%
     #[arg(
         long,
         value_name = "CHANGE",
@@ -167,7 +167,7 @@ impl CompareArguments {
             rounds_may_be_cut: self.rounds.is_none(),
             is_length_ours: self.rounds.is_none() && self.budget.is_none(),
             least_contenders: self.cmd.len(),
-            comparing: Some(self.design.map(DesignName::design)),
+            comparing: self.design.map_or(Comparing::AsFits, |name| Comparing::By(name.design())),
             // A comparison tells nothing of it, and its time is better spent on restarts.
             no_check: true,
             budget: self.budget,

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::Places;
 
-/// Take over results that somebody else measured, marked as not measured here.
+/// Import results that others measured: a results.json of TechEmpower's.
 ///
-/// The file is a results.json of the TechEmpower toolset, as it was for Rounds 19 to 23. The figures are shown as they are:
-/// each is a single run, so there is no interval, no tier and no rank. `show`, `report` and `export` know the result by its
-/// id, which is the time at which the source began.
+/// The file is one of the TechEmpower toolset, as it was for Rounds 19 to 23. The figures are marked as not measured here, and
+/// shown as they are: each is a single run, so there is no interval, no tier and no rank. `show`, `report` and `export` know
+/// the result by its id, which is the time at which the source began.
 #[derive(Args)]
 pub(crate) struct ImportArguments {
     /// The file of results

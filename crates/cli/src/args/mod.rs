@@ -48,7 +48,7 @@ pub(crate) use ports::with_ports;
 pub(crate) use progress::Progress;
 pub(crate) use report::{ExportArguments, Format, ReportArguments};
 pub(crate) use request::RequestArguments;
-pub(crate) use run::{RedlineArguments, Rounds, RunArguments, WhyArguments};
+pub(crate) use run::{Comparing, RedlineArguments, Rounds, RunArguments, WhyArguments};
 pub(crate) use serve::ServeArguments;
 pub(crate) use stub::StubArguments;
 
@@ -78,43 +78,32 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Measure servers against each other and against what this machine can do
+    // What has no line here is described at length where its arguments are; a line here would hide that from `--help`.
     Run(RunArguments),
-    /// Write an experiment with servers of your own, with comments, to go on from
     Init(InitArguments),
-    /// Write a folder with a small server that runs at once, a contender of your own to go on from
     New(NewArguments),
-    /// Tell which differences a run would show, and how long it would take to show a given one; measure nothing
     Plan(PlanArguments),
     /// Search for the highest rate at which a server keeps an objective such as p99<10ms
     Redline(RedlineArguments),
-    // Its arguments say at length what it does.
     Why(WhyArguments),
-    /// Check which rules of HTTP/1.1, HTTP/2 or WebSocket servers keep
     Check(CheckArguments),
-    /// Tell what changed: between runs, between contenders, or between commands measured now
     Compare(CompareArguments),
-    /// Drive one URL with the load generator
     Load(LoadArguments),
     /// Serve with the reference server, which stands for what this machine can do
     Serve(ServeArguments),
-    /// Start an unmodified program on the user-space stack
     Exec(ExecArguments),
     /// Serve with programmed delays and faults and count exactly, to test a load generator against
     Stub(StubArguments),
     /// Print a run again
     Show(ShowArguments),
-    /// Write the report page of runs, or an index page over all of them
     Report(ReportArguments),
     /// Write a run as JSON, CSV, Markdown, JUnit XML, OpenMetrics or SVG
     Export(ExportArguments),
-    /// Import results that others measured: a results.json of TechEmpower's
     Import(ImportArguments),
     /// Tell whether this machine is fit to measure on, what spoils it, and how to fix it
     Doctor(DoctorArguments),
     /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules that are checked
     List(ListArguments),
-    /// Remove what crashed runs left behind
     Clean(CleanArguments),
     /// Print completions for a shell
     Completions {
@@ -251,10 +240,12 @@ pub(crate) struct ShowArguments {
     pub(crate) places: Places,
 }
 
-/// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, wires in
-/// /dev/shm, the working folders of unfinished runs, and catalogues whose unpacking was interrupted; with --database also databases of
-/// assay's own on that server, by their mark, unless somebody is connected to them, as a living run is. One that has only the name of
-/// such is told and left. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
+/// Remove what crashed runs left behind.
+///
+/// That is of runs that were killed: scratch folders of contenders and databases in TMPDIR, wires in /dev/shm, the working
+/// folders of unfinished runs, and catalogues whose unpacking was interrupted; with --database also databases of assay's own on
+/// that server, by their mark, unless somebody is connected to them, as a living run is. One that has only the name of such is
+/// told and left. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
 #[derive(Args)]
 pub(crate) struct CleanArguments {
     /// Say what would be removed; remove nothing

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Write a folder with a small server that answers hello and json, a contender of your own to go on from.
+/// Write a folder with a small server that runs at once, a contender of your own to go on from.
 ///
-/// What is not given is asked for on a terminal. Nothing that exists is changed.
+/// The server answers hello and json. What is not given is asked for on a terminal. Nothing that exists is changed.
 #[derive(Args)]
 pub(crate) struct NewArguments {
     /// What it is called: a-z, 0-9 and -

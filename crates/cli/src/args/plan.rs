@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use super::{Rounds, RunArguments, value};
+use super::{Comparing, Rounds, RunArguments, value};
 
-/// Tell, before anything is measured, which differences a run would show, and how long it would take to show a given one.
+/// Tell which differences a run would show, and how long it would take to show a given one; measure nothing.
 ///
-/// Takes the arguments of `assay run`, and measures nothing. How noisy restarts and windows are is taken from the latest run
-/// of this machine on the same CPUs (of those in the folder of all runs); where there is none, from what is usual.
+/// Takes the arguments of `assay run`. How noisy restarts and windows are is taken from the latest run of this machine on the
+/// same CPUs (of those in the folder of all runs); where there is none, from what is usual.
 ///
-/// Of commands (`--cmd OLD --cmd NEW`) it tells besides what `assay compare` would show in the same time, which may measure both
-/// at once and so shows far smaller differences. How much their ratio varies is taken from the latest such comparison.
+/// Of commands (`--cmd OLD --cmd NEW`) it tells besides what `assay compare` would show in the same time, which may measure
+/// both at once and so shows far smaller differences. How much their ratio varies is taken from the latest such comparison.
 #[derive(Args)]
 pub(crate) struct PlanArguments {
     /// The difference for which a time is wanted
@@ -29,7 +29,7 @@ impl PlanArguments {
             precision: None,
             quick: false,
             least_contenders: self.run.cmd.len(),
-            comparing: Some(None),
+            comparing: Comparing::AsFits,
             one_at_a_time: false,
             no_check: true,
             ..self.run.clone()

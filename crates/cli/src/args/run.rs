@@ -20,7 +20,7 @@ use crate::destination::Consent;
 
 /// Measure servers against each other and against what this machine can do.
 ///
-/// Without arguments this runs the experiment `showdown`.
+/// Without arguments this runs the experiment `showdown`, which takes four minutes.
 #[derive(Args, Clone, Default)]
 pub(crate) struct RunArguments {
     /// Contenders: a name, lang:go, kind:server, a folder, http://… or h2c://…, host:port (http); `!` before one excludes,
@@ -224,9 +224,9 @@ pub(crate) struct RunArguments {
     /// Contenders without which the run is pointless.
     #[arg(skip)]
     pub(crate) least_contenders: usize,
-    /// Whether the commands are compared with the first of them, and by which design, if one was asked for.
+    /// Whether the commands are compared with the first of them, and by which design.
     #[arg(skip)]
-    pub(crate) comparing: Option<Option<Design>>,
+    pub(crate) comparing: Comparing,
     /// Whether nobody asked for the number of rounds, so that a budget may leave some of them out.
     #[arg(skip)]
     pub(crate) rounds_may_be_cut: bool,
@@ -269,6 +269,18 @@ pub(crate) struct RedlineArguments {
 pub(crate) struct WhyArguments {
     #[command(flatten)]
     pub(crate) run: RunArguments,
+}
+
+/// Whether commands are compared with the first of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Comparing {
+    /// No comparison.
+    #[default]
+    No,
+    /// Compared by the design that was asked for.
+    By(Design),
+    /// Compared by the design that fits them.
+    AsFits,
 }
 
 /// How many rounds to measure.

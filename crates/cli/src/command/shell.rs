@@ -38,7 +38,18 @@ pub(crate) fn man(file: Option<&Path>) -> Result<Exit, Failure> {
         command.get_subcommands().filter(|c| !c.is_hide_set()).try_for_each(|c| render(c, false))
     });
     pages.map_err(|e| Failure::Bug(e.to_string()))?;
-    write(file, text)
+    write(file, within_one_page(&command, text)?)
+}
+
+/// A page that refers to its own sections, and not to a page for every command, which nobody installs.
+fn within_one_page(command: &clap::Command, text: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    let text = String::from_utf8(text).map_err(|e| Failure::Bug(e.to_string()))?;
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let page = names.fold(text, |page, name| {
+        let name = name.replace('-', "\\-");
+        page.replace(&format!("assay\\-{name}(1)"), &format!("assay {name}"))
+    });
+    Ok(page.into_bytes())
 }
 
 fn subcommand_page(

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_engine::clock::thread_cpu;
+use assay_lab::Event;
 use assay_lab::Stop;
-use assay_lab::rounds::Event;
 use assay_model::experiment::Cell;
 use assay_model::units::Nanos;
 use assay_report::format;
@@ -148,9 +148,10 @@ impl Shared {
     fn draw(&self, state: &mut State, size: Size) {
         let before = thread_cpu();
         let now = Instant::now();
-        let time = state
-            .paused
-            .map_or_else(|| self.stop.time(), |since| since.checked_sub(self.stop.paused()).unwrap_or(since));
+        let time = state.paused.map_or_else(
+            || self.stop.unpaused_now(),
+            |since| since.checked_sub(self.stop.paused()).unwrap_or(since),
+        );
         let left = state.ends.map(|ends| ends.saturating_duration_since(time));
         state.board.left_ns = left.or(state.ahead).map(nanos);
         state.board.since_ns =
@@ -208,18 +209,18 @@ impl State {
             Event::RoundBegun { index, of } => {
                 self.has_round = true;
                 (self.board.doing, self.since) = (String::new(), None);
-                self.ends = self.ends.or(self.ahead.map(|ahead| stop.time() + ahead));
+                self.ends = self.ends.or(self.ahead.map(|ahead| stop.unpaused_now() + ahead));
                 self.board.begin_round(*index + 1, *of);
             }
             Event::RoundSaved { of, settling, left, index, .. } => {
                 self.board.round = Some((*index + 1, *of));
                 self.board.settling.clone_from(settling);
-                self.ends = Some(stop.time() + *left);
+                self.ends = Some(stop.unpaused_now() + *left);
             }
             Event::LookingLong { length, .. } => {
                 // Whoever wants an end now has no round to wait for.
                 (self.has_round, self.board.round) = (false, None);
-                self.ends = Some(stop.time() + *length);
+                self.ends = Some(stop.unpaused_now() + *length);
             }
             Event::Paused => self.paused = Some(Instant::now()),
             Event::Resumed { .. } => self.paused = None,
@@ -251,10 +252,10 @@ impl State {
 /// What the person wishes, who has no other means to know that it was understood.
 fn wish(stop: &Stop, paused: Option<Instant>) -> Wish {
     match paused {
-        _ if stop.soon() => Wish::Stop,
+        _ if stop.is_requested() => Wish::Stop,
         Some(since) => Wish::Paused { seconds: since.elapsed().as_secs() },
         None if stop.is_paused() => Wish::Pause,
-        None if stop.after_round() => Wish::LastRound,
+        None if stop.ends_with_round() => Wish::LastRound,
         None => Wish::GoOn,
     }
 }

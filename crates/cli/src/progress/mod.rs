@@ -7,7 +7,7 @@ mod words;
 use std::time::Duration;
 
 use assay_lab::Stop;
-use assay_lab::rounds::{Event, Observer};
+use assay_lab::{Event, Observer};
 use assay_model::record::NotRun;
 use assay_report::terminal::live::settled_in_words;
 use assay_report::words::{count_of, place_of_round};

@@ -75,6 +75,33 @@ fn completions_and_manual_know_the_commands() {
         assert!(manual.contains(&format!(".SH \"ASSAY {}\"", command.to_uppercase())), "{command}");
     }
     assert!(!manual.contains("ASSAY KEEP"));
+    assert!(
+        manual.contains("\nassay run\n") && !manual.contains("\\-run(1)"),
+        "refers to a page that nobody has: {manual}"
+    );
+}
+
+/// What is said at length where a command's arguments are defined stands in its help and in the manual.
+#[test]
+fn what_a_command_must_say_at_length_is_in_its_help() {
+    let lab = Lab::new();
+    let manual = stdout(&lab.assay(&["man"]).assert().code(0)).replace('\n', " ");
+    for (command, words) in [
+        ("run", "Without arguments this runs the experiment"),
+        ("check", "broken and hostile requests"),
+        ("clean", "Records and logs stay"),
+        ("compare", "Runs that were measured at different times"),
+        ("exec", "exit status, signals and output are its own"),
+        ("plan", "from what is usual"),
+        ("import", "no tier and no rank"),
+        ("init", "Nothing that exists is changed"),
+        ("report", "computed again from the record"),
+    ] {
+        let help = stdout(&lab.assay(&[command, "--help"]).assert().code(0));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(words), "{command}: {help}");
+        assert!(manual.contains(words), "{command} in the manual");
+    }
 }
 
 #[test]

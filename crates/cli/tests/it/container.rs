@@ -3,19 +3,22 @@
 use std::net::TcpListener;
 use std::process::Command;
 
-use assay_model::record::State;
+use assay_model::record::{Stage, State};
 use rustix::process::{Signal, kill_process};
 
-use crate::support::{Lab, Running, Star, eventually};
+use crate::support::{Lab, Running, Star, eventually, not_run};
 use assay_skip::skip;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/guest.c");
 const FOLDER: &str = "frameworks/C/guest";
-const DOCKERFILE: &str = "FROM scratch\nCOPY guest /guest\nENTRYPOINT [\"/guest\"]\n";
+const DOCKERFILE: &str = "FROM scratch\nCOPY guest /guest\nRUN [\"/guest\"]\nENTRYPOINT [\"/guest\"]\n";
+/// An image of the guest's name in which nothing can be run.
+const OTHER: &str = "FROM scratch\nCOPY guest /other\n";
 
 /// Builds the program of a guest that is called so without any library; says why that does not work, or no engine is there.
 fn prepare(lab: &Lab, name: &str) -> Result<(), String> {
-    lab.write(&format!("{FOLDER}/{name}.dockerfile"), DOCKERFILE);
+    // Else all tests have one image, which the first that is done removes.
+    lab.write(&format!("{FOLDER}/{name}.dockerfile"), &format!("{DOCKERFILE}LABEL guest={name}\n"));
     let folder = lab.path(FOLDER);
     let run = |program: &str, words: &[&str]| -> Result<(), String> {
         let output = Command::new(program).args(words).current_dir(&folder).output();
@@ -64,6 +67,14 @@ fn containers(name: &str, which: &str) -> String {
     String::from_utf8_lossy(&listed.stdout).trim().to_owned()
 }
 
+/// The id of the image that has a guest's name.
+fn image_of(name: &str) -> String {
+    let image = format!("localhost/assay-techempower/{name}");
+    let words = ["image", "inspect", "--format", "{{.Id}}", &image];
+    let told = Command::new("podman").args(words).output().expect("podman");
+    String::from_utf8_lossy(&told.stdout).trim().to_owned()
+}
+
 /// Removes a guest's image, which a run leaves to be there for the next.
 fn remove_image(name: &str) {
     let image = format!("localhost/assay-techempower/{name}");
@@ -79,7 +90,59 @@ fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
     }
     configure(&lab, "guest");
     lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(0);
+    let command = lab.record().contenders[0].command.clone();
+    assert_eq!(command[..3], ["podman", "run", "--rm"], "{command:?}");
+    assert!(command.contains(&image_of("guest")), "{command:?}");
     was_measured_and_is_gone(&lab, "guest");
+}
+
+/// As a build of another run may do at any time.
+#[test]
+fn a_guest_is_itself_in_all_rounds_whatever_gets_its_name_meanwhile() {
+    let lab = Lab::new();
+    if let Err(reason) = prepare(&lab, "renamed") {
+        return skip("container", format_args!("no container can run here ({reason})"));
+    }
+    configure(&lab, "renamed");
+    lab.write(&format!("{FOLDER}/other"), OTHER);
+    let words = format!("run ./{FOLDER} -w json --no-check --no-aa -c 2 --warmup 0s -d 100ms --rounds 3");
+    let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
+    eventually("it runs", || !containers("renamed", "").is_empty());
+    let built = image_of("renamed");
+    let name = "localhost/assay-techempower/renamed";
+    let folder = lab.path(FOLDER);
+    let other = ["build", "--file", "other", "--tag", name, "."];
+    let other = Command::new("podman").args(other).current_dir(folder).output().expect("podman");
+    assert!(other.status.success(), "{other:?}");
+    assert_ne!(image_of("renamed"), built);
+    assert_eq!(run.end().0.code(), Some(0));
+    let record = lab.record();
+    let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    assert_eq!((runs.len(), runs.iter().filter(|run| run.failure.is_some()).count()), (3, 0), "{runs:?}");
+    assert!(record.contenders[0].command.contains(&built), "{:?}", record.contenders[0].command);
+    remove_image("renamed");
+    let removed = Command::new("podman").args(["rmi", "--force", &built]).output().expect("podman");
+    assert!(removed.status.success(), "{removed:?}");
+}
+
+#[test]
+fn a_guest_that_the_engine_cannot_start_fails_the_run_with_the_engines_words() {
+    let lab = Lab::new();
+    if let Err(reason) = prepare(&lab, "hollow") {
+        return skip("container", format_args!("no container can run here ({reason})"));
+    }
+    configure(&lab, "hollow");
+    lab.write(
+        &format!("{FOLDER}/hollow.dockerfile"),
+        "FROM scratch\nCOPY guest /guest\nENTRYPOINT [\"/nothere\"]\n",
+    );
+    lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(10);
+    let record = lab.record();
+    let why = not_run(&record, "hollow");
+    assert_eq!(why.stage, Stage::Start, "{why:?}");
+    assert!(why.reason.contains("the engine could not start it: Error: "), "{why:?}");
+    assert!(why.reason.contains("/nothere"), "{why:?}");
+    remove_image("hollow");
 }
 
 #[test]

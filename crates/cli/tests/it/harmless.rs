@@ -139,6 +139,24 @@ fn a_limit_of_file_sizes_is_told_and_nothing_is_left() {
     man().arg("/dev/stdout").assert().code(0);
 }
 
+/// The page is much larger than the record.
+#[test]
+fn what_was_named_is_written_though_the_page_of_the_run_cannot_be() {
+    let lab = Lab::new();
+    lab.calm("calm");
+    let limited = format!("ulimit -f 300; exec '{}' \"$@\"", env!("CARGO_BIN_EXE_assay"));
+    let words = "run calm --no-check --no-aa -c 2 --warmup 0s -d 100ms --rounds 2 -o o.json";
+    let assay = lab.command(&words.split(' ').collect::<Vec<_>>());
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited, "sh"]).args(assay.get_args()).current_dir(lab.path("."));
+    command.envs(assay.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let record = lab.runs().display().to_string();
+    let told = contains(format!("record {record}")).and(contains("report.html")).and(contains("--runs"));
+    command.assert().code(4).stderr(told);
+    let named = std::fs::read_to_string(lab.path("o.json")).expect("written");
+    assert!(named.trim_end().ends_with('}'), "{named}");
+}
+
 #[test]
 fn devices_stay_devices_and_a_full_one_is_told() {
     let lab = Lab::new();
@@ -217,7 +235,7 @@ exit $code
 "#;
 
 #[test]
-fn what_was_kept_is_told_when_the_disk_is_full() {
+fn what_was_measured_is_told_when_the_disk_is_full() {
     let lab = Lab::new();
     lab.calm("good");
     std::fs::create_dir(lab.runs()).expect("made");
@@ -232,11 +250,17 @@ fn what_was_kept_is_told_when_the_disk_is_full() {
     }
     let (shown, told) = (stdout(&ended), stderr(&ended));
     ended.code(4);
-    assert!(told.contains("record.json") && told.contains("rounds kept: "), "{told}");
+    let rounds = |what: &str| -> usize {
+        let behind = told.split_once(what).unwrap_or_else(|| panic!("{told}")).1;
+        behind.chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+    };
+    assert!(told.contains("record.json"), "{told}");
+    assert_eq!(rounds("rounds measured: "), rounds("rounds kept: ") + 1, "the last is in memory only");
     assert!(shown.contains("good") && shown.contains("the run had not ended"), "{shown}");
     let [run] = &listing(&lab.path("kept"))[..] else { panic!("{:?}", listing(&lab.path("kept"))) };
     assert_eq!(listing(&lab.path("kept").join(run)), ["logs", "record.json"]);
-    lab.assay(&["show", "--runs", "kept"]).assert().code(0).stdout(shown);
+    let kept = lab.assay(&["show", "--runs", "kept"]).assert().code(0);
+    kept.stdout(contains("good").and(contains("the run had not ended")));
 }
 
 #[test]

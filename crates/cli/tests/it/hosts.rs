@@ -196,6 +196,13 @@ fn a_server_is_built_measured_and_ended_on_another_host() {
     let host = record.server_hosts.first().expect("a host");
     assert_eq!((host.name.as_str(), host.address.as_str(), host.cpus.as_str()), ("box1", "198.18.0.1", "0"));
     assert_eq!(record.isolation.server_cpus, "");
+    let warmups: Vec<_> =
+        record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.warmups).collect();
+    assert!(warmups.iter().any(|warmup| warmup.counted.is_some()), "{warmups:?}");
+    for counted in warmups.iter().filter_map(|warmup| warmup.counted.as_ref()) {
+        // This host's CPUs are not the server's.
+        assert!(counted.answers == 0 && !counted.is_known() && counted.absent.len() == 3, "{counted:?}");
+    }
     for window in windows(&record) {
         assert!(window.load.books.ok > 0);
         let used = window.server.as_ref().expect("its use is known");
@@ -212,13 +219,42 @@ fn a_server_is_built_measured_and_ended_on_another_host() {
     assert!(text.starts_with("built here"), "{text}");
 }
 
+/// The memory of the servers' host is told by a file that only its agent sees in the place of the kernel's.
+#[test]
+fn servers_on_a_host_without_memory_live_in_groups_whatever_this_host_has() {
+    let lab = Lab::new();
+    let Some(link) = two_hosts(&lab) else { return };
+    let kernels = std::fs::read_to_string("/proc/meminfo").expect("the kernel's");
+    let scarce: Vec<&str> = kernels
+        .lines()
+        .map(|line| if line.starts_with("MemAvailable:") { "MemAvailable: 1 kB" } else { line })
+        .collect();
+    lab.write("meminfo", &(scarce.join("\n") + "\n"));
+    let mount = format!("mount --bind {} /proc/meminfo && exec \"$@\"", lab.path("meminfo").display());
+    let around = format!("\"--\", \"unshare\", \"--mount\", \"sh\", \"-c\", '{mount}', \"sh\"]");
+    let hosts = std::fs::read_to_string(lab.path("lab.toml")).expect("hosts");
+    lab.write("lab.toml", &hosts.replace("\"--\"]", &around));
+    lab.good("two");
+    lab.good("three");
+    let words = ["two", "three", "--rounds", "1", "-d", "100ms"];
+    assert_cmd::Command::from_std(run_apart(&lab, &link, &words)).assert().code(0);
+    let record = lab.record();
+    let lives: Vec<_> = record.rounds[0].runs.iter().map(|run| (&*run.contender, run.group)).collect();
+    // One of them in each group, beside the common one.
+    assert!(lives.len() == 4 && lives.iter().any(|(_, group)| *group == 1), "{lives:?}");
+}
+
 #[test]
 fn the_load_of_a_run_comes_from_its_hosts() {
     let lab = Lab::new();
     let Some(link) = two_hosts(&lab) else { return };
     let server = std::fs::read_to_string(lab.path("lab.toml")).expect("hosts");
-    let generators = "[[host]]\nname = \"near\"\ntransport = \"command\"\ncommand = [\"env\"]\nroles = [\"generator\"]\n\n\
-                      [[host]]\nname = \"here\"\ntransport = \"local\"\nroles = [\"generator\"]\ncpus = \"0\"\n";
+    let asked = lab.path("asked");
+    let near = format!("command = [\"sh\", \"-c\", 'tee -a {} | \"$@\"', \"sh\"]", asked.display());
+    let generators = format!(
+        "[[host]]\nname = \"near\"\ntransport = \"command\"\n{near}\nroles = [\"generator\"]\n\n\
+         [[host]]\nname = \"here\"\ntransport = \"local\"\nroles = [\"generator\"]\ncpus = \"0\"\n"
+    );
     lab.write("lab.toml", &format!("{server}\n{generators}"));
     let mut run = assert_cmd::Command::from_std(run_apart(&lab, &link, &["--rounds", "1", "-d", "100ms"]));
     run.assert().code(0);
@@ -226,6 +262,9 @@ fn the_load_of_a_run_comes_from_its_hosts() {
     let names: Vec<&str> = record.generator_hosts.iter().map(|host| &*host.name).collect();
     assert_eq!((names, record.generator_hosts[1].cpus.as_str()), (vec!["near", "here"], "0"));
     assert!(record.isolation.statement.ends_with("; load from the hosts near, here"));
+    // Whoever is cut off ends after two minutes and a window.
+    let leases = leases(&std::fs::read(asked).expect("what was asked"));
+    assert!(leases.len() > 4 && leases.iter().all(|lease| (120..122).contains(lease)), "{leases:?} s");
     let links: Vec<_> = record.host_links.iter().map(|link| link.hosts.join(" ")).collect();
     assert_eq!(links, ["near", "here", "near here"], "each by itself, and all at once");
     for link in &record.host_links {
@@ -245,6 +284,14 @@ fn the_load_of_a_run_comes_from_its_hosts() {
         assert_eq!(own.map(|own| own.books.ok).sum::<u64>(), window.load.books.ok);
         assert!(window.load.window.ok > 0 && window.load.books.failed() == 0);
     }
+}
+
+/// The leases, in seconds, in what was said to agents.
+fn leases(said: &[u8]) -> Vec<u64> {
+    let text = String::from_utf8_lossy(said);
+    let after = text.split("\"silence_ns\":").skip(1);
+    let number = |rest: &str| -> String { rest.chars().take_while(char::is_ascii_digit).collect() };
+    after.map(|rest| number(rest).parse::<u64>().expect("a number") / 1_000_000_000).collect()
 }
 
 /// The run's certificate and key travel to the servers' host, and its authority to those of the load.

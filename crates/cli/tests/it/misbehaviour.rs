@@ -35,6 +35,19 @@ fn is_no_program() {
     beside_good(&lab, 10, Stage::Start, "there is no program `./server-that-is-not-there`");
 }
 
+/// Whoever names it means it to be measured, be it a command or a folder.
+#[test]
+fn is_a_folder_whose_program_is_not_built() {
+    let lab = Lab::new();
+    lab.script("bad", "exec ./server-that-is-not-built");
+    beside_good(&lab, 10, Stage::Start, "command not found");
+    let lab = Lab::new();
+    lab.script("bad", "exec ./server-that-is-not-built");
+    lab.run(&["./contenders/test/bad", "-o", "o.xml"]).assert().code(10);
+    let junit = std::fs::read_to_string(lab.path("o.xml")).expect("JUnit");
+    assert!(junit.contains("<failure message=\"did not start: command not found"), "{junit}");
+}
+
 #[test]
 fn dies_under_load() {
     let lab = Lab::new();
@@ -140,6 +153,7 @@ fn floods_its_log() {
     }
     let log = std::fs::read_to_string(logs.join("talker-0.log")).expect("log");
     assert!(log.contains("[assay: the log ends here"), "{} bytes", log.len());
+    assert!(!log.ends_with("its end follows]\n"), "{} bytes", log.len());
 }
 
 #[test]

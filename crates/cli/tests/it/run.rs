@@ -271,6 +271,28 @@ fn a_dry_run_does_nothing_but_tell() {
     assert!(!lab.runs().exists());
 }
 
+/// A number of rounds and the length of a window say how long a run is: the budget of an experiment does not stretch them, one that is
+/// typed as well does.
+#[test]
+fn a_length_that_is_given_whole_is_not_stretched_to_an_experiments_budget() {
+    let lab = lab();
+    let experiment = "name = \"long\"\ncontenders = [\"first\", \"second\"]\nrounds = 3\nbudget_s = 1500\n\
+                      [[measure]]\nworkload = \"hello\"\nconnections = [2]\n";
+    lab.write("experiments/long.toml", experiment);
+    let told = |more: &[&str]| {
+        let run = [&["run", "-e", "long", "--dry-run"], more].concat();
+        let dry = stdout(&lab.assay(&run).assert().code(0));
+        dry.lines().find(|line| line.starts_with("time")).expect("time").to_owned()
+    };
+    for stretched in
+        [&["--rounds", "2"][..], &["-d", "0.3s"], &["--rounds", "2", "-d", "0.3s", "--budget", "25m"]]
+    {
+        assert!(told(stretched).contains("within 25:00 min"), "{stretched:?}: {}", told(stretched));
+    }
+    let whole = told(&["--rounds", "2", "-d", "0.3s"]);
+    assert!(!whole.contains("within") && !whole.contains("min"), "{whole}");
+}
+
 /// What the help says of the budget is what is done, and one that is given is kept.
 #[test]
 fn a_search_for_a_redline_keeps_to_its_budget() {

@@ -86,7 +86,7 @@ fn where_nobody_answers_rightly_it_is_not_run_and_says_why() {
     let record = lab.record();
     assert!(record.rounds.iter().all(|round| round.runs.iter().all(|run| run.contender != "assay")));
     let told = not_run(&record, "assay");
-    assert!(told.reason.contains("of none of them a right answer is known"), "{told:?}");
+    assert!(told.reason.contains("none of them is known to answer rightly"), "{told:?}");
 }
 
 #[test]

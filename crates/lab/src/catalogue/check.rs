@@ -8,9 +8,9 @@ use assay_model::offered::Offered;
 use assay_model::published::Published;
 use assay_model::workload::{RequestKind, Workload};
 
-use super::is_name;
 use crate::contender::environment;
-use crate::contender::version::is_version;
+use crate::names::is_name;
+use crate::version::is_version;
 
 /// Most connections of one cell: more than a client address has ports for one destination.
 const MAX_CONNECTIONS: u32 = 60_000;

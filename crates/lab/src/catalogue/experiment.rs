@@ -6,9 +6,10 @@ use assay_model::experiment::Experiment;
 use assay_model::workload::Workload;
 
 use super::check::{Checked as _, Fault, fault_of_experiment};
-use super::file::{Source, Warning};
+use super::file::Source;
 use super::{MAX_TOML_BYTES, workload};
 use crate::error::LabError;
+use crate::warning::Warning;
 
 /// The experiment in a file; keys that it does not know are appended to `warnings`.
 ///

@@ -9,21 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{LabError, SourcePlace};
 use crate::names::hint;
-
-/// Something in a file that has no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The place in the file.
-    pub place: SourcePlace,
-    /// What, and what happens with it.
-    pub message: String,
-}
-
-impl std::fmt::Display for Warning {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}: {}", self.place, self.message)
-    }
-}
+use crate::warning::Warning;
 
 /// Keys and indices from the root to a key that nobody knows, and its place.
 type UnknownKey = (Vec<String>, SourcePlace);
@@ -93,7 +79,7 @@ impl Source<'_> {
     }
 
     fn error(&self, error: &toml::de::Error) -> LabError {
-        let message = error.message().trim().replace('\n', ", ");
+        let message = for_people(&error.message().trim().replace('\n', ", "));
         let mend = if message.starts_with("missing field") {
             "add it"
         } else if ["invalid type", "invalid value", "invalid length", "unknown variant"]
@@ -117,6 +103,23 @@ impl Source<'_> {
             column: before[line_start..].chars().count() + 1,
         }
     }
+}
+
+/// What serde expects, without the names of types in Rust.
+fn for_people(message: &str) -> String {
+    let names = [
+        ("expected a sequence", "expected a list, such as [64]"),
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+        ("expected u8", "expected a whole number from 0 to 255"),
+        ("expected u16", "expected a whole number from 0 to 65535"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+    ];
+    let is_whole = |name: &str| message.strip_suffix(name).is_some();
+    let known = names.iter().find(|(name, _)| is_whole(name));
+    known.map_or_else(|| message.to_owned(), |(name, words)| message.replace(name, words))
 }
 
 /// Keys and indices from the root to the end of a path.
@@ -180,7 +183,15 @@ mod tests {
     fn wrong_types_and_missing_keys_are_errors_with_their_place() {
         let wrong = GOOD.replace("status = 200", "status = \"ok\"");
         let error = parse(&wrong).0.expect_err("wrong type").to_string();
-        assert!(error.starts_with("w.toml:6:12: invalid type: string \"ok\", expected u16"), "{error}");
+        assert!(
+            error.starts_with(
+                "w.toml:6:12: invalid type: string \"ok\", expected a whole number from 0 to 65535"
+            ),
+            "{error}"
+        );
+        let listed = GOOD.replace("path = \"/\"", "path = \"/\"\nheaders = 64");
+        let error = parse(&listed).0.expect_err("a number").to_string();
+        assert!(error.starts_with("w.toml:5:11: invalid type: integer `64`, expected a list"), "{error}");
         let long = GOOD.replace("path = \"/\"", "path = \"/\"\nheaders = [[\"A\", \"b\", \"c\"]]");
         let error = parse(&long).0.expect_err("three").to_string();
         let wanted = "w.toml:5:12: invalid length 3, expected a name and a value; write a value";

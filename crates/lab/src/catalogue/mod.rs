@@ -16,15 +16,14 @@ use assay_model::experiment::Experiment;
 use assay_model::workload::Workload;
 use serde::de::DeserializeOwned;
 
-pub use file::Warning;
 pub use lab::{read_lab, typed_host};
-pub(crate) use place::Trusted;
 pub use place::{Found, PassedOver, find};
 pub use select::{all_exclude, command_for, is_url, with_defaults};
 
 use crate::error::LabError;
-pub(crate) use crate::names::{hint, hint_beside, is_name};
+use crate::names::hint_beside;
 use crate::subject::Subject;
+pub use crate::warning::Warning;
 pub(crate) use check::{Fault, argument_of, fault_of_experiment};
 use file::Source;
 

@@ -2,24 +2,16 @@
 //!
 //! A catalogue is programs to be run, and who works in a folder below `/tmp` has not chosen what somebody else put into `/tmp`. So
 //! one that is found by its place counts only if it belongs to people who are trusted anyway, as with repositories of git
-//! (git-config(1), `safe.directory`): the user, root, who became root by sudo, and who owns the program. The folder of runs is asked about
-//! much the same ([`Trusted::doubt_about_path`]): whoever put it where everybody may says where records and logs are written to.
+//! (git-config(1), `safe.directory`): the user, root, who became root by sudo, and who owns the program.
 
 use std::fmt;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::LabError;
+use crate::trusted::{Trusted, is_unguarded, is_writable};
 
 /// Folders of a catalogue; of the last there may be none.
 const PARTS: [&str; 3] = ["contenders", "workloads", "experiments"];
-/// Everybody may make files here.
-const EVERYBODY: u32 = 0o002;
-/// Nobody may replace the files of others here (inode(7), `S_ISVTX`).
-const STICKY: u32 = 0o1000;
-const ROOT: u32 = 0;
-
 /// What a search for the catalogue came upon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
@@ -55,7 +47,7 @@ pub fn find(given: Option<&Path>, cwd: &Path, executable: Option<&Path>) -> Resu
     match given {
         Some(root) if is_root(root) => Ok(Found { root: Some(root.to_owned()), passed_over: Vec::new() }),
         Some(root) => Err(LabError::NoCatalogue { looked_in: root.display().to_string() }),
-        None => Ok(Trusted::here(executable).nearest([Some(cwd), executable].into_iter().flatten())),
+        None => Ok(nearest(&Trusted::here(executable), [Some(cwd), executable].into_iter().flatten())),
     }
 }
 
@@ -63,76 +55,25 @@ fn is_root(folder: &Path) -> bool {
     folder.join("contenders").is_dir() && folder.join("workloads").is_dir()
 }
 
-/// Numbers of the users who may have put a catalogue, or a folder of runs, where it is found.
-pub(crate) struct Trusted(Vec<u32>);
-
-impl Trusted {
-    /// Whoever runs this program, or could have changed it.
-    pub(crate) fn here(executable: Option<&Path>) -> Self {
-        let me = rustix::process::geteuid().as_raw();
-        let owner = executable.and_then(|program| Some(program.metadata().ok()?.uid()));
-        // Only sudo itself can have set it for root (sudo(8)); anybody may set it for themselves.
-        let by_sudo = std::env::var("SUDO_UID").ok().filter(|_| me == ROOT);
-        let all = [Some(me), Some(ROOT), owner, by_sudo.and_then(|number| number.parse().ok())];
-        Self(all.into_iter().flatten().collect())
-    }
-
-    fn nearest<'p>(&self, starts: impl Iterator<Item = &'p Path>) -> Found {
-        let mut found = Found::default();
-        for folder in starts.flat_map(Path::ancestors).filter(|folder| is_root(folder)) {
-            let Some(why) = self.doubt(folder) else {
-                found.root = Some(folder.to_owned());
-                break;
-            };
-            let passed_over = PassedOver { folder: folder.to_owned(), why };
-            if !found.passed_over.contains(&passed_over) {
-                found.passed_over.push(passed_over);
-            }
+fn nearest<'p>(trusted: &Trusted, starts: impl Iterator<Item = &'p Path>) -> Found {
+    let mut found = Found::default();
+    for folder in starts.flat_map(Path::ancestors).filter(|folder| is_root(folder)) {
+        let Some(why) = doubt(trusted, folder) else {
+            found.root = Some(folder.to_owned());
+            break;
+        };
+        let passed_over = PassedOver { folder: folder.to_owned(), why };
+        if !found.passed_over.contains(&passed_over) {
+            found.passed_over.push(passed_over);
         }
-        found
     }
-
-    /// Why somebody else may have put this catalogue there; `None` where nobody can.
-    fn doubt(&self, folder: &Path) -> Option<String> {
-        let own = self.doubt_about(folder, is_unguarded);
-        own.or_else(|| PARTS.iter().find_map(|part| self.doubt_about(&folder.join(part), is_writable)))
-    }
-
-    /// Why somebody else may have put this folder, or one above it, where it is; `None` where nobody has. Whose they are matters only where
-    /// everybody may put one: elsewhere somebody let their owner have them, and in a container that owner often has no number that is known.
-    pub(crate) fn doubt_about_path(&self, folder: &Path) -> Option<String> {
-        let paths = [std::path::absolute(folder), folder.canonicalize()];
-        let is_anybodys = |place: &&Path| {
-            let around = place.parent().and_then(|around| around.metadata().ok());
-            around.as_ref().is_some_and(is_writable)
-        };
-        let mut places = paths.iter().flatten().flat_map(|path| path.ancestors()).filter(is_anybodys);
-        places.find_map(|place| self.doubt_about_owner(place))
-    }
-
-    /// What is wrong with a folder, or a link to one; `is_open` tells whether too many may write to it.
-    fn doubt_about(&self, place: &Path, is_open: impl Fn(&Metadata) -> bool) -> Option<String> {
-        let everybody = || {
-            let found = place.metadata().ok()?;
-            is_open(&found).then(|| format!("everybody may write to {}", place.display()))
-        };
-        self.doubt_about_owner(place).or_else(everybody)
-    }
-
-    fn doubt_about_owner(&self, place: &Path) -> Option<String> {
-        let owners = [place.symlink_metadata().ok()?.uid(), place.metadata().ok()?.uid()];
-        let other = owners.iter().find(|owner| !self.0.contains(owner))?;
-        Some(format!("{} belongs to another user (number {other})", place.display()))
-    }
+    found
 }
 
-fn is_writable(found: &Metadata) -> bool {
-    found.mode() & EVERYBODY != 0
-}
-
-/// Whether everybody may also replace what others have in a folder.
-fn is_unguarded(found: &Metadata) -> bool {
-    is_writable(found) && found.mode() & STICKY == 0
+/// Why somebody else may have put this catalogue there; `None` where nobody can.
+fn doubt(trusted: &Trusted, folder: &Path) -> Option<String> {
+    let own = trusted.doubt_about(folder, is_unguarded);
+    own.or_else(|| PARTS.iter().find_map(|part| trusted.doubt_about(&folder.join(part), is_writable)))
 }
 
 #[cfg(test)]
@@ -141,6 +82,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::trusted::ROOT;
 
     /// A folder with a catalogue, and a folder deep in it.
     fn catalogue() -> (tempfile::TempDir, PathBuf) {
@@ -191,7 +133,7 @@ mod tests {
     #[test]
     fn what_belongs_to_nobody_who_is_trusted_is_passed_over() {
         let (root, deep) = catalogue();
-        let nearest = |users: &[u32]| Trusted(users.to_vec()).nearest([deep.as_path()].into_iter()).root;
+        let nearest = |users: &[u32]| nearest(&Trusted(users.to_vec()), [deep.as_path()].into_iter()).root;
         assert_eq!(nearest(&[me() + 2, me()]).as_deref(), Some(root.path()));
         assert_eq!(nearest(&[me() + 1, me() + 2]), None);
     }
@@ -208,24 +150,5 @@ mod tests {
             let found = find(None, &deep, None).expect("a search");
             assert_eq!((found.root, found.passed_over.len()), (None, 1), "{part}");
         }
-    }
-
-    #[test]
-    fn the_owner_of_a_folder_on_the_way_matters_where_everybody_may_put_one() {
-        if me() != ROOT {
-            return assay_skip::skip("root", "another user's folder needs chown(2)");
-        }
-        let (root, deep) = catalogue();
-        let middle = root.path().join("contenders");
-        let doubt = || Trusted::here(None).doubt_about_path(&deep).unwrap_or_default();
-        std::os::unix::fs::chown(&middle, Some(4711), None).expect("handed over");
-        assert_eq!(doubt(), "");
-        set_permissions(root.path(), Permissions::from_mode(0o1777)).expect("mode");
-        assert!(doubt().contains("contenders belongs to another user (number 4711)"), "{}", doubt());
-        let link = root.path().join("link");
-        std::os::unix::fs::symlink(&deep, &link).expect("linked");
-        assert!(Trusted::here(None).doubt_about_path(&link).is_some(), "where it leads to");
-        std::os::unix::fs::chown(&middle, Some(me()), None).expect("taken back");
-        assert_eq!(doubt(), "");
     }
 }

@@ -8,8 +8,9 @@ use assay_model::workload::{Expect, Workload};
 
 use super::MAX_TOML_BYTES;
 use super::check::{Checked, Fault};
-use super::file::{Source, Warning};
+use super::file::Source;
 use crate::error::LabError;
+use crate::warning::Warning;
 
 /// Longest file that an answer is compared with, in bytes.
 const MAX_BODY_FILE_BYTES: u64 = 1 << 20;

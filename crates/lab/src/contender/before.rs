@@ -18,7 +18,7 @@ use assay_model::workload::Workload;
 use super::{NOT_FOUND, Tools};
 use crate::inherited::{Inherited, Purpose};
 use crate::pipe::Pipe;
-use crate::scratch::SCRATCH_PREFIX;
+use crate::scratch;
 use crate::stop::Stop;
 use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, said_in_the_end};
 use crate::url::Scheme;
@@ -160,10 +160,7 @@ impl Execution<'_> {
         let (values, fault) = read(&printed);
         self.around.tools.secrets.learn(values.iter().map(|(name, value)| (value.clone(), name.clone())));
         let problem = match how {
-            Bounded::Ended(ended) if ended.code == Some(NOT_FOUND) => {
-                let failed = self.failed("was not found".to_owned(), &said);
-                return Err(NotRun { stage: Stage::Needs, ..failed });
-            }
+            Bounded::Ended(ended) if ended.code == Some(NOT_FOUND) => Some("was not found".to_owned()),
             Bounded::Ended(ended) if ended.code != Some(0) => Some(format!("ended with {ended}")),
             Bounded::Ended(_) => fault,
             Bounded::TimedOut => Some(format!("took longer than {} s", TIMEOUT.as_secs())),
@@ -175,7 +172,7 @@ impl Execution<'_> {
     /// Runs it in a folder of pipes alone: what it prints is on no disk, and the folder goes with its supervisor, whoever is killed.
     fn run(&self) -> Result<Told, String> {
         let broken = |error: std::io::Error| format!("has no pipe: {error}");
-        let folder = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir().map_err(broken)?;
+        let folder = scratch::temporary().map_err(broken)?;
         let [output, log] = ["printed", "log"].map(|name| Pipe::new(folder.path().join(name)));
         let ours = [output.both_ends().map_err(broken)?, log.both_ends().map_err(broken)?];
         let printed = beginning(output.reader().map_err(broken)?, MAX_PRINTED_BYTES);
@@ -188,7 +185,7 @@ impl Execution<'_> {
         options.side = self.around.link.generator_side();
         let Surroundings { tools, stop, .. } = self.around;
         let beside = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
-        let mut wanted = || !stop.now();
+        let mut wanted = || !stop.is_immediate();
         let how = run_bounded(&tools.assay, &options, beside, self.variables(), TIMEOUT, &mut wanted);
         // From here on nobody holds the other ends, and the readers find an end.
         drop(ours);

@@ -9,7 +9,7 @@ use assay_model::protocol::Protocol;
 use thiserror::Error;
 
 use super::Tools;
-use crate::catalogue::hint;
+use crate::names::hint;
 use crate::stack::UserEnd;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.

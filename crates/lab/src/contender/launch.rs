@@ -10,10 +10,11 @@ use assay_model::record::{NotRun, Stage};
 use super::StartOrder;
 use super::container;
 use super::environment::{Environment, Told};
-use crate::database::Access;
-use crate::hosts::error::HostError;
+use crate::access::Access;
+use crate::host_error::HostError;
 use crate::hosts::host::{Job, Surroundings};
 use crate::inherited::Purpose;
+use crate::port;
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
@@ -45,6 +46,8 @@ pub(super) struct Held {
     pub(super) scratch: PathBuf,
     /// The file in which it tells how many requests it has received, if it does.
     pub(super) requests: PathBuf,
+    /// Whether an engine runs it in a container.
+    pub(super) is_contained: bool,
     secrets: Secrets,
 }
 
@@ -97,9 +100,14 @@ fn left_to_the_kernel(listening: SocketAddr, address: &str) -> (String, String) 
     }
 }
 
-/// How it is started, with what it is told of a stack of its own and of TLS.
-fn with_arguments(run: &Run, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
-    let mut run = run.clone();
+/// How it is started, with what it is told of a stack of its own and of TLS; a container from the image that was built for the run.
+fn with_arguments(process: &Process, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
+    let mut run = process.run.clone();
+    if let Some(container) = &process.container
+        && let Some(id) = order.host.image(&process.folder, &container.image)
+    {
+        container::start_from(container, &mut run.command, id);
+    }
     if is_on_user_stack {
         run.command.extend_from_slice(&run.stack_arguments);
     }
@@ -123,14 +131,14 @@ pub(super) fn launch(
     if let Some(unfit) = unfit_for_its_host(order) {
         return Err(unfit);
     }
-    let (host, wanted) = (order.host, &mut || !order.stop.now());
+    let (host, wanted) = (order.host, &mut || !order.stop.is_immediate());
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
     let lost =
         |error: HostError| failed(error.to_string(), &error.remedy().unwrap_or_else(|| mend_command(order)));
     let taken = |error: HostError| {
-        let remedy = error.remedy();
-        let remedy = remedy.as_deref().unwrap_or("end the program that uses it, or choose another port");
-        failed(error.to_string(), remedy)
+        let problem = error.to_string();
+        let remedy = error.remedy().unwrap_or_else(|| port::remedy(&problem).to_owned());
+        failed(problem, &remedy)
     };
     let port = host.free_port(order.link, process.port).map_err(taken)?;
     let scratch = host.scratch();
@@ -154,7 +162,7 @@ pub(super) fn launch(
         protocol: Some(order.protocol),
         upstream,
     });
-    let run = with_arguments(&process.run, ends.is_some(), order)?;
+    let run = with_arguments(process, ends.is_some(), order)?;
     let (command, variables) =
         environment.launching(&run).map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
     let job = host.new_job(&order.log);
@@ -164,7 +172,8 @@ pub(super) fn launch(
     options.scratch =
         std::iter::once(&scratch).chain(ends.as_ref().map(|ends| &ends.shared)).cloned().collect();
     options.side = order.link.server_side();
-    if process.container.is_some() {
+    let is_contained = process.container.is_some();
+    if is_contained {
         options.grace = container::GRACE;
     }
     let requests = scratch.join(REQUESTS);
@@ -177,7 +186,7 @@ pub(super) fn launch(
         Surroundings { folder: &folder, inherited: &process.inherited, is_building: false, variables };
     let job = host.start(job, &options, around).map_err(lost)?;
     let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
-    Ok(Held { job, log, address, port, ends, scratch, requests, secrets })
+    Ok(Held { job, log, address, port, ends, scratch, requests, is_contained, secrets })
 }
 
 /// What mends a command that does not start.

@@ -12,7 +12,6 @@ pub(crate) mod probe;
 mod ready;
 mod server;
 mod upstream;
-pub(crate) mod version;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +31,7 @@ pub use crate::tools::Tools;
 
 use before::Commands;
 
-use crate::database::Access;
+use crate::access::Access;
 use crate::hosts::host::Host;
 use crate::stop::Stop;
 use crate::tls::RunTls;

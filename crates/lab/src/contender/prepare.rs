@@ -8,13 +8,14 @@ use std::time::Duration;
 use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
+use super::container;
 use super::environment::{Environment, Told};
-use super::version::{compare, first_version};
-use crate::hosts::error::HostError;
+use crate::host_error::HostError;
 use crate::hosts::host::{Host, Surroundings};
 use crate::stop::Stop;
-use crate::subject::Process;
-use crate::supervisor::{Bounded, SupervisorOptions, tail};
+use crate::subject::{Container, Process};
+use crate::supervisor::{Bounded, SupervisorOptions, tail, tail_of_death};
+use crate::version::{compare, first_version};
 
 /// Longest time for a command that only prints a version.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -46,7 +47,7 @@ impl Preparation<'_> {
             reason: error.to_string(),
             log_tail: Vec::new(),
         };
-        self.host.bring(&self.process.folder, &mut || !self.stop.soon()).map_err(apart)?;
+        self.host.bring(&self.process.folder, &mut || !self.stop.is_requested()).map_err(apart)?;
         self.process.needs.iter().try_for_each(|need| self.need(need))
     }
 
@@ -57,7 +58,7 @@ impl Preparation<'_> {
             remedy: Some(need.install.clone()),
             log_tail: Vec::new(),
         };
-        let output = self.output(&need.probe).map_err(|problem| missing(format!("not found ({problem})")))?;
+        let output = self.output(&need.probe).map_err(missing)?;
         let Some(minimum) = &need.minimum else { return Ok(()) };
         match first_version(&output) {
             None => Err(missing(format!("`{}` printed no version", need.probe.join(" ")))),
@@ -75,13 +76,19 @@ impl Preparation<'_> {
         commands.filter_map(|(of, command)| Some((of.clone(), version(command)?))).collect()
     }
 
-    /// What a command prints, on either output.
+    /// What a command prints, on either output; or what became of it, with its last words.
     fn output(&self, command: &[String]) -> Result<String, String> {
         let log = self.work.join("probe.log");
-        let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT)?;
-        let lines = tail(&log, PROBE_LINES, &self.host.tools().secrets);
+        let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT);
+        let how = how.map_err(|problem| format!("not found ({problem})"))?;
+        let secrets = &self.host.tools().secrets;
+        let (lines, last) = (tail(&log, PROBE_LINES, secrets), tail_of_death(&log, 1, secrets));
         let _ = std::fs::remove_file(&log);
-        if how.is_success() { Ok(lines.join("\n")) } else { Err(told(command, &how, PROBE_TIMEOUT)) }
+        if how.is_success() {
+            return Ok(lines.join("\n"));
+        }
+        let words = last.first().map_or_else(String::new, |line| format!(": {line}"));
+        Err(told(&command.join(" "), &how, PROBE_TIMEOUT) + &words)
     }
 
     /// Builds it; the log stays at `log`. The command runs every time: build tools know best what is up to date.
@@ -94,7 +101,26 @@ impl Preparation<'_> {
             log_tail: tail(log, TAIL_LINES, &self.host.tools().secrets),
         };
         let how = self.execute(&build.command, log, BUILD_LOG_BYTES, timeout).map_err(failed)?;
-        if how.is_success() { Ok(()) } else { Err(failed(told(&build.command, &how, timeout))) }
+        match &self.process.container {
+            None if how.is_success() => Ok(()),
+            Some(container) if how.is_success() => self.keep_image(container, log).map_err(failed),
+            None => Err(failed(told(&build.command.join(" "), &how, timeout))),
+            Some(container) => {
+                let failed = failed(told(&container::typed(&build.command), &how, timeout));
+                let left = container::left_by_a_build(container).filter(|_| how == Bounded::Stopped);
+                Err(NotRun { remedy: left.or(failed.remedy), ..failed })
+            }
+        }
+    }
+
+    /// Keeps the id of the image, which ends the log of its build: of its name another run may make another image at any time.
+    fn keep_image(&self, container: &Container, log: &Path) -> Result<(), String> {
+        let last = tail(log, 1, &self.host.tools().secrets).pop().unwrap_or_default();
+        if !container::is_image(&last) {
+            return Err(format!("`{} build` did not tell the id of the image", container.engine));
+        }
+        self.host.keep_image(&self.process.folder, &container.image, last);
+        Ok(())
     }
 
     fn execute(
@@ -104,12 +130,14 @@ impl Preparation<'_> {
         log_limit: u64,
         timeout: Duration,
     ) -> Result<Bounded, String> {
+        // Engines leave much behind when they are interrupted.
+        let scratch = (self.process.container.as_ref()).map(|_| self.host.scratch());
         let environment = Environment::new(&Told {
             address: "127.0.0.1",
             port: 0,
             cpus: "",
             workers: 1,
-            scratch: &self.host.folder(),
+            scratch: &scratch.clone().unwrap_or_else(|| self.host.folder()),
             tools: self.host.tools(),
             database: None,
             stack: None,
@@ -121,19 +149,20 @@ impl Preparation<'_> {
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
         let words = words.map_err(|error| error.to_string())?;
         let told = |error: HostError| error.to_string();
-        let folder = self.host.bring(&self.process.folder, &mut || !self.stop.soon()).map_err(told)?;
+        let folder =
+            self.host.bring(&self.process.folder, &mut || !self.stop.is_requested()).map_err(told)?;
         let job = self.host.new_job(log);
         let mut options = SupervisorOptions::new(job.log.clone(), words);
         options.log_limit_bytes = log_limit;
+        options.scratch.extend(scratch);
         let (inherited, variables) = (&self.process.inherited, Vec::new());
         let around = Surroundings { folder: &folder, inherited, is_building: true, variables };
-        self.host.run_bounded(job, &options, around, timeout, &mut || !self.stop.soon()).map_err(told)
+        self.host.run_bounded(job, &options, around, timeout, &mut || !self.stop.is_requested()).map_err(told)
     }
 }
 
 /// How a command ended, in a sentence.
-fn told(command: &[String], how: &Bounded, timeout: Duration) -> String {
-    let command = command.join(" ");
+fn told(command: &str, how: &Bounded, timeout: Duration) -> String {
     match how {
         Bounded::Ended(ended) => format!("`{command}` ended with {ended}"),
         Bounded::TimedOut => format!("`{command}` took longer than {} s", timeout.as_secs_f64()),

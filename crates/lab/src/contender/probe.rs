@@ -124,7 +124,7 @@ pub(super) fn over_kernel(
 fn ask_to_the_end(door: Door<'_>, request: &RequestKind, order: &StartOrder<'_>) -> Result<Answer, AskError> {
     loop {
         match ask(door, request, answer_timeout(order.load_timeout)) {
-            Err(AskError::Interrupted) if !order.stop.soon() => {}
+            Err(AskError::Interrupted) if !order.stop.is_requested() => {}
             asked => return asked,
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn over_user(
         stack: Some(end),
         authority: order.tls.map(|tls| &*tls.authority),
     };
-    let report = load.measure(order.tools, order.link, user.work, &mut || !order.stop.now());
+    let report = load.measure(order.tools, order.link, user.work, &mut || !order.stop.is_immediate());
     let what = format!("{} {}", request.method, request.path);
     match report {
         Ok(report) => judged(&report, user.queues, &what, authority),

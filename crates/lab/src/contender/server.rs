@@ -288,7 +288,7 @@ impl Server {
             };
             let hopeless = lasts(wrong_since, readiness.patience_with_wrong_answers())
                 || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
-            if hopeless || Instant::now() >= deadline || order.stop.soon() {
+            if hopeless || Instant::now() >= deadline || order.stop.is_requested() {
                 return Err(self.explain(problem, began.elapsed().min(timeout)));
             }
             std::thread::sleep(poll);
@@ -408,11 +408,18 @@ fn death(ended: &Ended, stage: Stage, held: &Held) -> NotRun {
             log_tail,
         };
     }
+    if let (true, Some(line)) = (held.is_contained, container::refusal(&log_tail))
+        && container::is_of_the_engine(ended)
+    {
+        let reason = format!("the engine could not start it: {line}");
+        let remedy = Some("mend its Dockerfile or docker_cmd".to_owned());
+        return NotRun { stage, reason, remedy, log_tail };
+    }
     if (ended.code, stage) == (Some(NOT_FOUND), Stage::Start) {
         let words = log_tail.last().map_or_else(String::new, |line| format!(" ({line})"));
         let reason = format!("command not found{words}");
         let remedy = Some("install it, or mend the command".to_owned());
-        return NotRun { stage: Stage::Needs, reason, remedy, log_tail };
+        return NotRun { stage, reason, remedy, log_tail };
     }
     let when = if stage == Stage::Start { "before it was ready" } else { "under load" };
     let reason = format!("it ended with {ended} {when}");

@@ -105,7 +105,7 @@ impl DocumentStore {
     ) -> Result<(), DatabaseError> {
         let deadline = Instant::now() + timeout;
         while UnixStream::connect(self.socket()).is_err() {
-            if order.stop.soon() {
+            if order.stop.is_requested() {
                 return Err(DatabaseError::Stopped);
             }
             let ended = self.supervised.wait(POLL);

@@ -53,7 +53,7 @@ pub(super) struct DistantCluster {
 impl DistantCluster {
     /// Has our program there make a cluster that listens at the host's address.
     pub(super) fn start(elsewhere: &Elsewhere, order: &Order<'_>) -> Result<Self, DatabaseError> {
-        let mut wanted = || !order.stop.soon();
+        let mut wanted = || !order.stop.is_requested();
         let (away, found) = Host::open(&elsewhere.host, &order.tools, &elsewhere.version, None, &mut wanted)?;
         let loopback = Link::loopback();
         let port = away.free_port(&loopback, None)?;
@@ -152,7 +152,7 @@ pub fn serve(address: IpAddr, port: u16, stop: &Stop) -> Result<(), DatabaseErro
         Cluster::start(&programs, &order, Listening { address, port, password, is_open: true })?;
     let ended = loop {
         match cluster.ended(POLL) {
-            None if !stop.soon() => {}
+            None if !stop.is_requested() => {}
             ended => break ended,
         }
     };

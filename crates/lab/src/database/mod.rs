@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use assay_link::Side;
-use assay_model::database::DatabaseKind;
 use assay_model::lab::PlacedHost;
 use assay_model::record::NotRun;
 use postgres::Client;
@@ -40,7 +39,7 @@ pub use supply::Source;
 pub(crate) use supply::{Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
-use crate::hosts::error::HostError;
+use crate::host_error::HostError;
 use crate::hosts::host::{Host, JobHandle};
 use crate::stop::Stop;
 use crate::supervisor::{Ended, RunError};
@@ -85,19 +84,6 @@ pub struct Database {
     home: Home,
 }
 
-/// How servers reach a database, and how it is observed.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    /// What it is.
-    pub kind: DatabaseKind,
-    /// Its connection URL, password included: for servers only.
-    pub url: String,
-    /// Its job, through which we look at what it uses; absent where it is the user's own.
-    pub seen: Option<JobHandle>,
-    /// Whether the generator has the same CPUs.
-    pub beside_generator: bool,
-}
-
 /// A PostgreSQL of our own, wherever it runs.
 trait Server {
     /// Opens a connection, if it answers now.
@@ -115,7 +101,7 @@ trait Server {
         loop {
             let error = match self.client(database) {
                 Ok(client) => return Ok(client),
-                Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
+                Err(_) if stop.is_requested() => return Err(DatabaseError::Stopped),
                 Err(error) => error,
             };
             let ended = self.ended(POLL);

@@ -45,7 +45,7 @@ pub(super) fn connect(url: &str, patience: Duration, stop: &Stop) -> Result<Clie
     loop {
         match connected.recv_timeout(TICK.min(deadline.saturating_duration_since(Instant::now()))) {
             Ok(connected) => return connected.map_err(Unreached::Refused),
-            Err(_) if stop.soon() => return Err(Unreached::Stopped),
+            Err(_) if stop.is_requested() => return Err(Unreached::Stopped),
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
             Err(_) => return Err(Unreached::Silent(patience)),
         }

@@ -8,7 +8,8 @@ use assay_model::database::DatabaseKind;
 use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::{Access, Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Order, Sessions};
+use super::{Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Order, Sessions};
+use crate::access::Access;
 use crate::error::LabError;
 use crate::hosts::host::{Host, JobHandle};
 use crate::subject::Subject;

@@ -48,7 +48,8 @@ struct Opening {
 
 impl Generator {
     /// Begins to start it on its side of `link` and waits for nothing, so that others can start meanwhile; what it is asked and tells
-    /// passes through pipes in the folder `work`, whose names begin with `name`. The order's own lengths do not count.
+    /// passes through pipes in the folder `work`, whose names begin with `name`. The order's own window is the
+    /// longest that is to be expected.
     ///
     /// # Errors
     /// When it cannot be started.

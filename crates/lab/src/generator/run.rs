@@ -11,9 +11,9 @@ use super::LoadError;
 use super::hosts::Surroundings;
 use super::load::{Load, LoadGenerator, Site};
 use super::process::{Job, failed};
-use crate::contender::version::first_version;
 use crate::supervisor::SupervisorOptions;
 use crate::tools::Tools;
+use crate::version::first_version;
 
 /// Beyond the length of the load and a wait for one answer, a generator gets so long to start, to connect and to end.
 const GRACE: Duration = Duration::from_secs(40);

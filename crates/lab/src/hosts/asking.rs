@@ -6,10 +6,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::HostError;
 use super::frame::MAX_BODY;
 use super::message::{Answer, Request, Start};
 use super::parcels::{Digest, Packed, Unfit};
+use crate::host_error::HostError;
 use crate::supervisor::{Ended, SupervisorOptions};
 
 /// Longest wait for an answer that needs no more than a look.

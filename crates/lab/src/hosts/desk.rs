@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use assay_engine::clock;
-use assay_host::cpuset;
 use assay_host::doctor::{Facts, diagnose};
+use assay_host::{cpuset, memory};
 use assay_model::requests;
 
 use super::jobs::{Jobs, Stopping};
@@ -51,6 +51,7 @@ impl Desk {
             // The lease is the affair of whoever serves an agent's input.
             Request::Clock | Request::Lease { .. } => Answer::Clock { monotonic_ns: clock::now() },
             Request::Machine => self.machine(),
+            Request::Memory => Answer::Memory { available_bytes: memory::available() },
             Request::Missing { contents } => Answer::Missing { contents: self.contents.missing(contents) },
             Request::Content { sha256, is_last } => {
                 self.contents.take(&sha256, body, is_last)?;

@@ -11,10 +11,10 @@ use assay_host::cpuset::CpuSet;
 use assay_model::lab::{GeneratorHost, LabHost};
 
 use super::asking::{Agent as _, Given, start};
-use super::error::HostError;
 use super::message::{Answer, Request};
 use super::session::{OwnProgram, Session};
 use super::starting::{log_there, machine};
+use crate::host_error::HostError;
 use crate::supervisor::SupervisorOptions;
 
 /// How long a generator that has closed its output may take until its end is known.

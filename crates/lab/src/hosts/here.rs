@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::asking::Agent;
 use super::desk::{Desk, Reply};
-use super::error::HostError;
 use super::jobs::Jobs;
 use super::message::{Answer, Request};
 use super::voice::Voice;
+use crate::host_error::HostError;
 use crate::supervisor::Ended;
 use crate::tools::Tools;
 

@@ -16,12 +16,12 @@ use assay_model::usage::Usage;
 use serde::de::DeserializeOwned;
 
 use super::asking::{Agent, Given, bring, start};
-use super::error::HostError;
 use super::here::Here;
 use super::message::{Answer, Detail, HostUse, ProfileKind, Request};
 use super::parcels::pack;
 use super::session::{OwnProgram, Session};
 use super::starting::{log_there, machine};
+use crate::host_error::HostError;
 use crate::inherited::Inherited;
 use crate::port::{self, Listener};
 use crate::scratch::scratch_in;
@@ -42,6 +42,8 @@ struct Inner {
     tools: Tools,
     /// What is so of another host than this.
     there: Option<There>,
+    /// Ids of the images of containers that were built there, by the folder that they were built from and by name.
+    images: Mutex<BTreeMap<(PathBuf, String), String>>,
 }
 
 /// Another host: where it is reached, and what it has for us.
@@ -82,7 +84,12 @@ pub(crate) struct Surroundings<'a> {
 impl Host {
     /// This host.
     pub fn here(tools: &Tools) -> Self {
-        Self(Arc::new(Inner { agent: Box::new(Here::new(tools)), tools: tools.clone(), there: None }))
+        Self(Arc::new(Inner {
+            agent: Box::new(Here::new(tools)),
+            tools: tools.clone(),
+            there: None,
+            images: Mutex::default(),
+        }))
     }
 
     /// Starts an agent on `host`, while that is `wanted`, and brings the files there that contenders serve. Of folders that are brought
@@ -118,7 +125,15 @@ impl Host {
         let work = session.work.clone();
         let (runs, brought) = (runs.map(Path::to_owned), Mutex::default());
         let there = There { address, cpus, interrupts_apart, work, runs, brought };
-        Ok((Self(Arc::new(Inner { agent: Box::new(session), tools, there: Some(there) })), told))
+        Ok((
+            Self(Arc::new(Inner {
+                agent: Box::new(session),
+                tools,
+                there: Some(there),
+                images: Mutex::default(),
+            })),
+            told,
+        ))
     }
 
     /// Has nothing sent there in a window of `longest`.
@@ -163,9 +178,18 @@ impl Host {
         self.0.there.as_ref().map(|there| &there.cpus)
     }
 
-    /// Whether its kernel takes the time of interrupts out of that of programs, where that is known of another host.
-    pub(crate) fn interrupts_apart(&self) -> Option<Option<bool>> {
-        self.0.there.as_ref().map(|there| there.interrupts_apart)
+    /// Whether its kernel takes the time of interrupts out of that of programs, which for this host is `here`; `None` where that is not
+    /// known.
+    pub(crate) fn interrupts_apart(&self, here: Option<bool>) -> Option<bool> {
+        self.0.there.as_ref().map_or(here, |there| there.interrupts_apart)
+    }
+
+    /// Memory that servers there can still take, in bytes; `None` where that is not known.
+    pub(crate) fn available_memory(&self) -> Option<u64> {
+        match self.0.agent.ask(Request::Memory) {
+            Ok(Answer::Memory { available_bytes }) => available_bytes,
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// The programs and files there.
@@ -176,6 +200,18 @@ impl Host {
     /// A folder there that nobody has yet, for the supervisor of a job to make and to remove.
     pub(crate) fn scratch(&self) -> PathBuf {
         scratch_in(&self.folder())
+    }
+
+    /// Keeps the id of an image that was built there from `folder`.
+    pub(crate) fn keep_image(&self, folder: &Path, name: &str, id: String) {
+        let mut images = self.0.images.lock().unwrap_or_else(PoisonError::into_inner);
+        images.insert((folder.to_owned(), name.to_owned()), id);
+    }
+
+    /// The id of the image that was built there from `folder`, whatever has its name by now; `None` where none was built.
+    pub(crate) fn image(&self, folder: &Path, name: &str) -> Option<String> {
+        let images = self.0.images.lock().unwrap_or_else(PoisonError::into_inner);
+        images.get(&(folder.to_owned(), name.to_owned())).cloned()
     }
 
     /// The folder there for what passes by.
@@ -506,7 +542,7 @@ impl HostSpan {
     }
 
     /// What has happened since it began, without any memory, which takes long to read of many processes.
-    pub(crate) fn finish_soon(&self) -> Option<HostUse> {
+    pub(crate) fn finish_without_memory(&self) -> Option<HostUse> {
         self.end(false)
     }
 

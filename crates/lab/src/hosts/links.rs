@@ -17,10 +17,10 @@ use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind, Workload};
 use assay_verdict::{SERVER_SATURATED, Times};
 
-use super::error::HostError;
 use super::host::{Host, Job, Surroundings};
 use super::message::Detail;
 use crate::generator::{Hosts, LoadOrder, write_workload};
+use crate::host_error::HostError;
 use crate::inherited::Inherited;
 use crate::stop::Stop;
 use crate::supervisor::SupervisorOptions;
@@ -206,7 +206,8 @@ impl Look<'_, '_> {
         let span = self.server.job.handle().begin(Detail::ByThread);
         let connections = CONNECTIONS * u32::try_from(hosts.len().max(1)).unwrap_or(1);
         let report = self.load(hosts, request, connections)?;
-        let used = span.and_then(|span| Some(span.finish_soon()?.first_by_thread()?.usage.cpu_ns()));
+        let used =
+            span.and_then(|span| Some(span.finish_without_memory()?.first_by_thread()?.usage.cpu_ns()));
         let server = self.server.busy_share(used, &report);
         let busiest = report.thread_busy_shares.iter().copied().chain(server).fold(0.0, f64::max);
         Ok((report.window_ns.rate_of(report.window.ok), busiest >= SERVER_SATURATED))
@@ -234,7 +235,7 @@ impl Look<'_, '_> {
             stack: None,
             authority: None,
         };
-        let report = order.measure(tools, link, work, &mut || !stop.soon());
+        let report = order.measure(tools, link, work, &mut || !stop.is_requested());
         let report = report.map_err(|error| error.to_string())?;
         match report.generators.iter().find_map(|share| Some((&share.name, share.lost.as_ref()?))) {
             Some((host, why)) => Err(format!("{host} was lost: {why}")),

@@ -33,6 +33,8 @@ pub enum Request {
     Clock,
     /// What its machine is, and whether it is fit.
     Machine,
+    /// How much memory programs can still take there.
+    Memory,
     /// Those of these contents, named by their SHA-256, that have not come yet.
     Missing {
         /// Hexadecimal digits of each.
@@ -292,6 +294,11 @@ pub enum Answer {
         free_bytes: Option<u64>,
         /// Whether PostgreSQL is installed.
         has_postgresql: bool,
+    },
+    /// What is left of the memory.
+    Memory {
+        /// Bytes that can still be taken before the kernel swaps or ends a program; absent where it does not tell.
+        available_bytes: Option<u64>,
     },
     /// Contents that have not come.
     Missing {

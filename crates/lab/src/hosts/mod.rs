@@ -11,7 +11,6 @@ pub mod agent;
 pub mod asking;
 pub mod carrier;
 mod desk;
-pub mod error;
 pub mod frame;
 pub mod generator;
 mod here;

@@ -207,7 +207,10 @@ impl Contents {
     pub(super) fn unpack(&self, folder: &Path, files: &[Parcel]) -> Result<(), String> {
         let failed = |error: io::Error| format!("{} cannot be made: {error}", folder.display());
         let folder = fs::create_dir(folder).and_then(|()| folder.canonicalize()).map_err(failed)?;
-        files.iter().try_for_each(|parcel| self.place(&folder, parcel))
+        files.iter().try_for_each(|parcel| self.place(&folder, parcel)).inspect_err(|_| {
+            // Or the next try would find its name taken, and tell that instead of the reason.
+            let _ = fs::remove_dir_all(&folder);
+        })
     }
 
     fn place(&self, folder: &Path, parcel: &Parcel) -> Result<(), String> {
@@ -323,6 +326,23 @@ mod tests {
         let unfit = pack(root.path(), None).expect_err("too much");
         assert!(unfit.problem.contains("heavy it has more than 256 MiB"), "{unfit:?}");
         assert_eq!(unfit.remedy, TOO_MUCH);
+    }
+
+    #[test]
+    fn a_folder_that_could_not_be_made_whole_is_not_in_the_way_of_the_next_try() {
+        let root = tempfile::tempdir().expect("folder");
+        let mut contents = Contents::new(root.path().join("contents"));
+        let sha256 = digest(&b"x"[..]).expect("digest");
+        let file = ParcelKind::File { sha256: sha256.clone(), mode: 0o600 };
+        let files = [("a", ParcelKind::Folder), ("a/b", file)];
+        let files = files.map(|(path, what)| Parcel { path: path.to_owned(), what });
+        let to = root.path().join("to");
+        let missing = contents.unpack(&to, &files).expect_err("its content has not come");
+        assert!(missing.contains("a/b cannot be made: No such file"), "{missing}");
+        assert_eq!(contents.unpack(&to, &files), Err(missing), "the reason is the same");
+        contents.take(&sha256, b"x", true).expect("taken");
+        contents.unpack(&to, &files).expect("unpacked");
+        assert_eq!(fs::read(to.join("a/b")).expect("read"), b"x");
     }
 
     #[test]

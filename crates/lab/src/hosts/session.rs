@@ -15,12 +15,12 @@ use assay_model::lab::LabHost;
 use assay_model::units::Nanos;
 
 use super::asking::{Agent, PATIENCE};
-use super::error::HostError;
 use super::frame::MAX_BODY;
 use super::message::{Answer, Asked, Request, Told, frame};
 use super::parcels::digest;
 use super::transport::{Traveller, needs_program, remedy, way};
 use super::wire::{Heard, Listener, Wire};
+use crate::host_error::HostError;
 use crate::supervisor::Ended;
 
 /// Longest wait for the end of an agent: of its jobs, which have their grace, and of what a killed one left.

@@ -7,9 +7,9 @@ use assay_model::doctor::Diagnosis;
 use assay_model::lab::LabHost;
 
 use super::asking::Agent as _;
-use super::error::HostError;
 use super::message::{Answer, Request};
 use super::session::Session;
+use crate::host_error::HostError;
 
 /// What the machine of `session`'s host is, and the CPUs of it that are to be used: those that the lab file names, or all that are allowed.
 /// It is waited for while that is `wanted`.

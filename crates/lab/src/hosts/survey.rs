@@ -11,12 +11,12 @@ use assay_model::host_link::HostLink;
 use assay_model::lab::{HostFound, HostReport, HostRole, LAB_SCHEMA, Lab, LabHost, LabReport};
 
 use super::asking::Agent as _;
-use super::error::HostError;
 use super::host::Host;
 use super::links::LinkProbe;
 use super::message::{Answer, Request};
 use super::session::{OwnProgram, Session};
-use crate::scratch::SCRATCH_PREFIX;
+use crate::host_error::HostError;
+use crate::scratch;
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::tools::Tools;
@@ -30,7 +30,7 @@ pub fn survey(lab: &Lab, own: &OwnProgram, with_links: bool, stop: &Stop) -> Lab
         // A thread that panics has found a fault of ours, which is no host's.
         looks.into_iter().filter_map(|look| look.join().ok()).collect()
     });
-    let links = if with_links && !stop.soon() { links(&hosts, own, stop) } else { Vec::new() };
+    let links = if with_links && !stop.is_requested() { links(&hosts, own, stop) } else { Vec::new() };
     LabReport { schema: LAB_SCHEMA.to_owned(), hosts, links }
 }
 
@@ -65,14 +65,14 @@ fn links_from(
     own: &OwnProgram,
     stop: &Stop,
 ) -> Result<Vec<HostLink>, String> {
-    let work =
-        tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir().map_err(|error| error.to_string())?;
+    let work = scratch::temporary().map_err(|error| error.to_string())?;
     let secrets = Secrets::of(std::env::vars_os());
     // No contender is there, and so no file that it serves.
     let files = work.path().join("files");
     let tools = Tools { assay: own.path.clone(), files, preload: None, secrets };
     let told = |error: HostError| error.to_string();
-    let (host, _) = Host::open(server, &tools, &own.version, None, &mut || !stop.soon()).map_err(told)?;
+    let (host, _) =
+        Host::open(server, &tools, &own.version, None, &mut || !stop.is_requested()).map_err(told)?;
     let probe = LinkProbe {
         tools: &tools,
         link: &Link::loopback(),
@@ -88,7 +88,7 @@ fn links_from(
 
 fn visit(host: &LabHost, own: &OwnProgram, stop: &Stop) -> HostReport {
     let mut problems = Vec::new();
-    let found = look(host, own, &mut problems, &mut || !stop.soon())
+    let found = look(host, own, &mut problems, &mut || !stop.is_requested())
         .map_err(|error| problems.push(error.to_string()))
         .ok();
     HostReport { host: host.clone(), found, problems }

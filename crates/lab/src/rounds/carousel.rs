@@ -3,61 +3,43 @@
 //! One server is under load at a time, on the CPUs that it would have alone; the others wait with their connections open. The
 //! order is drawn anew for each rotation (docs/method/carousel.md#what-a-round-does).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_host::census::Spent;
 use assay_host::gauge::{Gauge, Gauging};
-use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
 use assay_model::record::{Measurement, Run, Turn};
-use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_verdict::allocation::{SETTLED_EVERY, Settled};
 
-use super::event::Event;
+use super::cell_turns::CellTurns;
 use super::halt::{Halt, Halts};
-use super::server_run::{Age, OngoingRun, wanted};
+use super::server_run::{Age, OngoingRun, while_wanted};
 use super::straight::Tally;
 use super::telling::Telling;
-use super::turn_length::{Bounds, TurnLength};
+use super::turn_length::TurnLength;
 use super::watch::{Seen, Watch};
+use crate::event::Event;
 use crate::generator::Generator;
 use crate::hosts::host::{HostSpan, JobHandle};
 use crate::hosts::message::{Detail, ThreadUse};
 use crate::log;
-use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
-use crate::stop::Stop;
+use crate::schedule::{MAX_ROTATIONS, rotation};
 
 /// How often a turn is repeated from which others took too much.
 const REPEATS: u32 = 1;
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {
-    pub(super) cell: &'a Cell,
-    /// What each window may last.
-    pub(super) lengths: Bounds,
-    pub(super) pace: Pace,
+    pub(super) turns: CellTurns<'a>,
     /// Who gets fewer turns.
     pub(super) settled: &'a Settled,
-    pub(super) seed: u64,
-    pub(super) round: u32,
-    /// The number of the cell among the experiment's.
-    pub(super) number: usize,
-    pub(super) stop: &'a Stop,
-}
-
-/// When a cell has had its rotations: after so many, or when another one would end later than that, by the clock that stands still in
-/// pauses ([`Stop::time`]).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pace {
-    pub(super) most: u32,
-    pub(super) until: Option<Instant>,
-    /// What a turn was planned to take, where nobody has timed one: slower ones are then fewer, because rounds that are planned as equals
-    /// would not be if the first took the others' time.
-    pub(super) planned: Option<Duration>,
 }
 
 /// A server that takes turns, with its generator.
 struct Participant<'l, 'a> {
+    /// Where it is among the server runs of the round.
+    place: usize,
     ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,
     length: TurnLength,
@@ -79,35 +61,25 @@ struct Participant<'l, 'a> {
 }
 
 impl Rotations<'_> {
-    /// Measures the cell on all `lives` that take part in it and files a window for each. What goes wrong with one of them is
-    /// returned with its place in `lives` and ends its part; the others go on.
+    /// Measures the cell on all `server_runs` that take part in it and files a window for each. What goes wrong with one of them is
+    /// returned with its place and ends its part; the others go on.
     pub(super) fn run(
         &self,
         server_runs: &mut [(usize, &mut OngoingRun<'_>)],
-        settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
     ) -> Halts {
-        let mut failures = Vec::new();
-        let mut participants = Vec::new();
         let database = self.database_of(server_runs);
-        for (place, ongoing) in
-            server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
-        {
-            let settle = settle(&ongoing.run.contender);
-            match self.join(ongoing, settle) {
-                Ok(participant) => participants.push((*place, participant)),
-                Err(failure) => failures.push((*place, failure)),
-            }
-        }
+        let (mut participants, mut failures) =
+            self.turns.join_all(server_runs, |_| true, |place, ongoing| self.join(place, ongoing));
         self.connect(&mut participants, &mut failures);
         let database = database.and_then(|job| job.begin(Detail::ByThread));
         self.rotate(&mut participants, &mut failures, telling);
-        let database = database.and_then(|span| Some(span.finish_soon()?.first_by_thread()?.usage));
+        let database = database.and_then(|span| Some(span.finish_without_memory()?.first_by_thread()?.usage));
         self.stop_watching(&mut participants);
-        for (place, participant) in participants {
-            failures.extend(
-                self.finish(participant, database.as_ref(), telling).err().map(|failure| (place, failure)),
-            );
+        for participant in participants {
+            let place = participant.place;
+            let finished = self.finish(participant, database.as_ref(), telling);
+            failures.extend(finished.err().map(|failure| (place, failure)));
         }
         failures
     }
@@ -115,23 +87,25 @@ impl Rotations<'_> {
     /// The database of those who take part, if it can be seen: it is then looked at closely for the turns of all.
     fn database_of(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<JobHandle> {
         let (_, first) =
-            server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))?;
-        first.server_run.database_of(self.cell)?.seen.clone()
+            server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.turns.cell))?;
+        first.server_run.database_of(self.turns.cell)?.seen.clone()
     }
 
     fn join<'l, 'a>(
         &self,
+        place: usize,
         ongoing: &'l mut OngoingRun<'a>,
-        settle: Nanos,
     ) -> Result<Participant<'l, 'a>, Halt> {
         let tally = Tally::begin(&ongoing.server);
-        let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
-        let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
-        let replicas = ongoing.replicas_in(self.cell, self.settled);
+        let generator =
+            ongoing.server_run.generator(&mut ongoing.server, self.turns.cell, Arrival::Closed)?;
+        let is_settled = self.settled.has(&ongoing.run.contender, self.turns.cell);
+        let replicas = ongoing.replicas_in(self.turns.cell, self.settled);
         let every = if is_settled { SETTLED_EVERY } else { replicas };
         let first = ongoing.server_run.replica;
-        let (length, most) = (self.lengths.turn(settle, None), self.pace.most);
+        let (length, most) = (self.turns.length_for(ongoing, None), self.turns.pace.most);
         Ok(Participant {
+            place,
             ongoing,
             generator,
             length,
@@ -149,11 +123,12 @@ impl Rotations<'_> {
 
     /// Waits until all generators run, which start at once, and have made their connections: a ramp beside somebody else's window
     /// would be load on its generator.
-    fn connect(&self, participants: &mut Vec<(usize, Participant<'_, '_>)>, failures: &mut Halts) {
-        participants.retain_mut(|(place, participant)| {
-            let Participant { ongoing, generator, .. } = participant;
-            let connected =
-                wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted));
+    fn connect(&self, participants: &mut Vec<Participant<'_, '_>>, failures: &mut Halts) {
+        participants.retain_mut(|participant| {
+            let Participant { place, ongoing, generator, .. } = participant;
+            let connected = while_wanted(&mut ongoing.server, self.turns.stop, |wanted| {
+                generator.await_connections(wanted)
+            });
             let is_connected = connected.is_ok();
             failures.extend(connected.err().map(|failure| (*place, failure)));
             is_connected
@@ -162,19 +137,20 @@ impl Rotations<'_> {
 
     fn rotate(
         &self,
-        participants: &mut Vec<(usize, Participant<'_, '_>)>,
+        participants: &mut Vec<Participant<'_, '_>>,
         failures: &mut Halts,
         telling: &Telling<'_>,
     ) {
-        let (all, began) = (participants.len(), self.stop.time());
+        let CellTurns { pace, stop, .. } = self.turns;
+        let (all, began) = (participants.len(), stop.unpaused_now());
         let (mut longest, mut leading_in) = (Duration::ZERO, Duration::ZERO);
         for number in 0..MAX_ROTATIONS {
-            let (pace, now) = (self.pace.as_planned(all, began + leading_in), self.stop.time());
-            if participants.is_empty() || self.stop.soon() || !pace.allows(number, longest, now) {
+            let (pace, now) = (pace.as_planned(all, began + leading_in), stop.unpaused_now());
+            if participants.is_empty() || stop.is_requested() || !pace.allows(number, longest, now) {
                 return;
             }
             let led_in = self.rotation(number, participants, failures, telling);
-            longest = longest.max(self.stop.time().duration_since(now).saturating_sub(led_in));
+            longest = longest.max(stop.unpaused_now().duration_since(now).saturating_sub(led_in));
             leading_in += led_in;
         }
     }
@@ -183,26 +159,28 @@ impl Rotations<'_> {
     fn rotation(
         &self,
         number: u32,
-        participants: &mut Vec<(usize, Participant<'_, '_>)>,
+        participants: &mut Vec<Participant<'_, '_>>,
         failures: &mut Halts,
         telling: &Telling<'_>,
     ) -> Duration {
         let (mut leading_in, mut failed) = (Duration::ZERO, Vec::new());
-        let order = rotation(self.seed, self.round, self.number, number, participants.len());
+        let CellTurns { seed, round, number: cell, .. } = self.turns;
+        let order = rotation(seed, round, cell, number, participants.len());
         for (place, index) in (0..).zip(order) {
-            if !participants[index].1.has_turn_in(number) {
+            if !participants[index].has_turn_in(number) {
                 continue;
             }
             let done = self.lead_in(participants, index, telling).and_then(|led_in| {
                 leading_in += led_in;
-                self.turn_until_it_counts(&mut participants[index].1, (number, place), telling)
+                self.turn_until_it_counts(&mut participants[index], (number, place), telling)
             });
             if let Err(failure) = done {
                 failed.push((index, failure));
             }
         }
         failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
-        failures.extend(failed.into_iter().map(|(index, failure)| (participants.remove(index).0, failure)));
+        failures
+            .extend(failed.into_iter().map(|(index, failure)| (participants.remove(index).place, failure)));
         leading_in
     }
 
@@ -210,35 +188,36 @@ impl Rotations<'_> {
     /// time that it took. A control goes by what its original was seen to need so far.
     fn lead_in(
         &self,
-        participants: &mut [(usize, Participant<'_, '_>)],
+        participants: &mut [Participant<'_, '_>],
         index: usize,
         telling: &Telling<'_>,
     ) -> Result<Duration, Halt> {
-        if participants[index].1.rotations > 0 {
+        if participants[index].rotations > 0 {
             return Ok(Duration::ZERO);
         }
-        telling.pause(self.stop);
-        let (began, original) = (self.stop.time(), original_of(participants, index));
-        let participant = &mut participants[index].1;
+        telling.pause(self.turns.stop);
+        let (began, original) = (self.turns.stop.unpaused_now(), original_of(participants, index));
+        let participant = &mut participants[index];
         let ongoing = &mut participant.ongoing;
         if original.is_some() {
             ongoing.server_run.begun_before = original;
         }
-        ongoing.lead_in(&mut participant.generator, self.cell, telling)?;
+        ongoing.lead_in(&mut participant.generator, self.turns.cell, telling)?;
         self.fit(participant);
         participant.span = participant.ongoing.server.seen().and_then(|job| job.begin(Detail::ByThread));
-        Ok(self.stop.time().duration_since(began))
+        Ok(self.turns.stop.unpaused_now().duration_since(began))
     }
 
     /// Gives a participant turns that are long enough for its answers, and fewer of them where no clock ends the rotations.
     fn fit(&self, participant: &mut Participant<'_, '_>) {
-        participant.length =
-            self.lengths.turn(participant.length.settle, participant.ongoing.response_time(self.cell));
-        if participant.length.window > self.lengths.least {
-            log::lengthens(&participant.ongoing.run.contender, self.cell, participant.length.window);
+        let CellTurns { cell, lengths, pace, .. } = self.turns;
+        let response_time = participant.ongoing.response_time(cell);
+        participant.length = lengths.turn(participant.length.settle, response_time);
+        if participant.length.window > lengths.least {
+            log::lengthens(&participant.ongoing.run.contender, cell, participant.length.window);
         }
-        if self.pace.until.is_none() {
-            participant.most = self.lengths.turns_in_the_time_of(self.pace.most, participant.length);
+        if pace.until.is_none() {
+            participant.most = lengths.turns_in_the_time_of(pace.most, participant.length);
         }
     }
 
@@ -252,12 +231,13 @@ impl Rotations<'_> {
     ) -> Result<(), Halt> {
         participant.rotations += 1;
         for _ in 0..=REPEATS {
-            telling.pause(self.stop);
+            telling.pause(self.turns.stop);
             let contender = &participant.ongoing.run.contender;
-            telling.notice(&Event::Measuring { contender, cell: self.cell });
+            telling.notice(&Event::Measuring { contender, cell: self.turns.cell });
             self.turn(participant, at)?;
-            self.tell(participant, telling);
-            if self.stop.soon() || !participant.turns.last().is_some_and(Turn::is_void) {
+            let Some(turn) = participant.turns.last() else { break };
+            telling.turned(&participant.ongoing.run.contender, self.turns.cell, &turn.load);
+            if self.turns.stop.is_requested() || !turn.is_void() {
                 break;
             }
         }
@@ -267,9 +247,9 @@ impl Rotations<'_> {
     fn turn(&self, participant: &mut Participant<'_, '_>, (rotation, place): (u32, u32)) -> Result<(), Halt> {
         let Participant { ongoing, generator, length, .. } = participant;
         let Age { offset_ns, loaded_ns } = ongoing.age();
-        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell);
+        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.turns.cell);
         let gauging = ongoing.server_run.gauge.map(Gauge::start);
-        let load = wanted(&mut ongoing.server, self.stop, |wanted| {
+        let load = while_wanted(&mut ongoing.server, self.turns.stop, |wanted| {
             generator.window(length.settle, length.window, wanted)
         })?;
         let gauged = gauging.and_then(Gauging::finish);
@@ -287,22 +267,14 @@ impl Rotations<'_> {
         Ok(())
     }
 
-    /// Tells of a participant's last turn.
-    fn tell(&self, participant: &Participant<'_, '_>, telling: &Telling<'_>) {
-        let Some(Turn { load, .. }) = participant.turns.last() else { return };
-        let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
-        let contender = &participant.ongoing.run.contender;
-        telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
-    }
-
     /// Looks at what each used, and then lets all generators end at once: that takes each a while, and closing connections is work for
     /// the servers.
-    fn stop_watching(&self, participants: &mut [(usize, Participant<'_, '_>)]) {
-        for (_, participant) in participants.iter_mut() {
+    fn stop_watching(&self, participants: &mut [Participant<'_, '_>]) {
+        for participant in participants.iter_mut() {
             let span = participant.span.take();
             participant.whole = span.and_then(|span| span.finish()?.first_by_thread());
         }
-        participants.iter_mut().for_each(|(_, participant)| participant.generator.begin_to_finish());
+        participants.iter_mut().for_each(|participant| participant.generator.begin_to_finish());
     }
 
     /// Files what a participant's turns were together, unless their answers were held against what turns out to vary: the next round
@@ -322,12 +294,12 @@ impl Rotations<'_> {
             None => seen,
         };
         let seen = seen.with_database(database);
-        let load = wanted(&mut ongoing.server, self.stop, |wanted| generator.finish(wanted))?;
+        let load = while_wanted(&mut ongoing.server, self.turns.stop, |wanted| generator.finish(wanted))?;
         ongoing.check_server(load.books.failed() > 0)?;
         if ongoing.unlearns(&load)? {
             return Ok(());
         }
-        let mut window = seen.beside(&ongoing.server_run, self.cell, age, load);
+        let mut window = seen.into_measurement(&ongoing.server_run, self.turns.cell, age, load);
         tally.note(&ongoing.server, &mut window);
         // Each turn has its own speed.
         ongoing.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
@@ -336,10 +308,10 @@ impl Rotations<'_> {
 }
 
 /// The life so far of the original that a control has among the participants.
-fn original_of(participants: &[(usize, Participant<'_, '_>)], control: usize) -> Option<Run> {
-    let original = participants[control].1.ongoing.server_run.entry.control_of.as_ref()?;
-    let mut lives = participants.iter().map(|(_, participant)| &participant.ongoing.run);
-    lives.find(|run| run.contender == *original).cloned()
+fn original_of(participants: &[Participant<'_, '_>], control: usize) -> Option<Run> {
+    let original = participants[control].ongoing.server_run.entry.control_of.as_ref()?;
+    let mut runs = participants.iter().map(|participant| &participant.ongoing.run);
+    runs.find(|run| run.contender == *original).cloned()
 }
 
 impl Participant<'_, '_> {
@@ -353,55 +325,4 @@ fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
     let cpu = whole.cpu_ns() - own.cpu_ns?;
     let wall = whole.wall_ns - own.wall.into();
     Some(cpu.0 as f64 / wall.0.max(1) as f64)
-}
-
-impl Pace {
-    /// A share of what is left of it `now`, but the least number of rotations at least.
-    pub(super) fn part(self, share: f64, now: Instant) -> Self {
-        // `as` saturates, and the value is a whole number in range.
-        let most = (f64::from(self.most) * share).round() as u32;
-        Self {
-            most: most.max(MIN_ROTATIONS.min(self.most)),
-            until: self.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share)),
-            ..self
-        }
-    }
-
-    /// This one, for turns that begin `now`: over after the time that was planned for all of them, if it is not before.
-    fn as_planned(self, participants: usize, now: Instant) -> Self {
-        let all = self.most.saturating_mul(u32::try_from(participants).unwrap_or(u32::MAX));
-        let planned = self.planned.map(|each| now + each * all);
-        Self { until: self.until.into_iter().chain(planned).min(), ..self }
-    }
-
-    /// Whether rotation `number`, the first being 0, may begin `now` when the longest so far took `longest`.
-    pub(super) fn allows(self, number: u32, longest: Duration, now: Instant) -> bool {
-        let in_time = |until| number < MIN_ROTATIONS || now + longest <= until;
-        number < self.most && self.until.is_none_or(in_time)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_that_are_slower_than_planned_are_fewer_but_not_fewer_than_can_be_judged() {
-        let (now, second) = (Instant::now(), Duration::from_secs(1));
-        let planned = |each_s: f64| Some(Duration::from_secs_f64(each_s));
-        // Four servers with six turns of a quarter of a second: six seconds, where a round could take ten.
-        let pace =
-            Pace { most: 6, until: Some(now + second * 10), planned: planned(0.25) }.as_planned(4, now);
-        assert_eq!(pace.until, Some(now + second * 6));
-        // A rotation takes two seconds instead of one.
-        let fitting =
-            |pace: Pace| (0..).find(|number| !pace.allows(*number, second * 2, now + second * 2 * *number));
-        assert_eq!(fitting(pace), Some(3));
-        let slow = Pace { planned: planned(0.01), ..pace }.as_planned(4, now);
-        assert_eq!(fitting(slow), Some(MIN_ROTATIONS));
-        let timed = Pace { planned: None, until: Some(now + second * 10), ..pace };
-        assert_eq!((timed.as_planned(4, now), fitting(timed)), (timed, Some(5)));
-        let late = Pace { until: Some(now + second * 4), ..pace }.as_planned(4, now);
-        assert_eq!(late.until, Some(now + second * 4), "the round ends before");
-    }
 }

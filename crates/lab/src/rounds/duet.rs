@@ -8,17 +8,15 @@ use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::design::Side;
-use assay_model::experiment::Cell;
-use assay_model::load::LoadTurn;
+use assay_model::load::{Arrival, LoadTurn};
 use assay_model::record::DuetTurn;
-use assay_model::units::Nanos;
 
-use super::carousel::Pace;
-use super::event::Event;
+use super::cell_turns::{CellTurns, Pace};
 use super::halt::{Halt, Halts};
-use super::server_run::{OngoingRun, wanted};
+use super::server_run::{OngoingRun, while_wanted};
 use super::telling::Telling;
-use super::turn_length::{Bounds, TurnLength};
+use super::turn_length::TurnLength;
+use crate::event::Event;
 use crate::generator::Generator;
 use crate::hosts::message::Detail;
 use crate::schedule::{MAX_ROTATIONS, duet_order};
@@ -29,24 +27,16 @@ pub(crate) const CONTROL_EVERY: u32 = 2;
 
 /// The duets over one cell in one round.
 pub(super) struct Duets<'a> {
-    pub(super) cell: &'a Cell,
+    pub(super) turns: CellTurns<'a>,
     /// The contender with which all others are paired.
     pub(super) base: &'a str,
-    /// What each window may last.
-    pub(super) lengths: Bounds,
-    pub(super) pace: Pace,
     /// The CPUs of the generator of each side.
     pub(super) seats: [CpuSet; 2],
-    pub(super) seed: u64,
-    pub(super) round: u32,
-    /// The number of the cell among the experiment's.
-    pub(super) number: usize,
-    pub(super) stop: &'a Stop,
 }
 
 /// A server that takes part in duets, with its generators.
 struct Participant<'l, 'a> {
-    /// Where it is among the lives of the round.
+    /// Where it is among the server runs of the round.
     place: usize,
     ongoing: &'l mut OngoingRun<'a>,
     /// One for each seat; where both seats are the same, one for both.
@@ -72,23 +62,17 @@ struct Span<'s> {
 }
 
 impl Duets<'_> {
-    /// Measures the cell with all `lives` that take part in it and adds the windows to those that they had in turns. What goes
+    /// Measures the cell with all `server_runs` that take part in it and adds the windows to those that they had in turns. What goes
     /// wrong with one of them is returned with its place and ends its part.
     pub(super) fn play(
         &self,
         server_runs: &mut [(usize, &mut OngoingRun<'_>)],
-        settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
     ) -> Halts {
-        let mut failures = Vec::new();
-        let mut participants = Vec::new();
-        for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| self.takes_part(ongoing)) {
-            let settle = settle(&ongoing.run.contender);
-            match self.join(*place, ongoing, settle) {
-                Ok(participant) => participants.push(participant),
-                Err(failure) => failures.push((*place, failure)),
-            }
-        }
+        // The machine's limit is of another kind.
+        let is_asked = |ongoing: &OngoingRun<'_>| !ongoing.server_run.subject.is_limit();
+        let (mut participants, mut failures) =
+            self.turns.join_all(server_runs, is_asked, |place, ongoing| self.join(place, ongoing));
         // The base first: its partners follow it.
         participants.sort_by_key(|participant| participant.ongoing.run.contender != self.base);
         self.rotate(&mut participants, &mut failures, telling);
@@ -99,27 +83,25 @@ impl Duets<'_> {
         failures
     }
 
-    /// The machine's limit is of another kind.
-    fn takes_part(&self, ongoing: &OngoingRun<'_>) -> bool {
-        ongoing.server_run.cells.contains(self.cell) && !ongoing.server_run.subject.is_limit()
-    }
-
     fn join<'l, 'a>(
         &self,
         place: usize,
         ongoing: &'l mut OngoingRun<'a>,
-        settle: Nanos,
     ) -> Result<Participant<'l, 'a>, Halt> {
         let apart = if self.seats[0] == self.seats[1] { &self.seats[..1] } else { &self.seats[..] };
         let mut generators = Vec::new();
         for (number, cpus) in apart.iter().enumerate() {
             let name = format!("duet{number}");
-            let mut generator =
-                ongoing.server_run.generator_on(&mut ongoing.server, self.cell, cpus, &name)?;
-            wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))?;
+            let mut generator = ongoing.server_run.generator_on(
+                &mut ongoing.server,
+                (self.turns.cell, Arrival::Closed),
+                cpus,
+                &name,
+            )?;
+            while_wanted(&mut ongoing.server, self.turns.stop, |wanted| generator.await_connections(wanted))?;
             generators.push(generator);
         }
-        let length = self.lengths.turn(settle, ongoing.response_time(self.cell));
+        let length = self.turns.length_for(ongoing, ongoing.response_time(self.turns.cell));
         Ok(Participant { place, ongoing, generators, length, turns: Vec::new() })
     }
 
@@ -129,19 +111,25 @@ impl Duets<'_> {
         failures: &mut Halts,
         telling: &Telling<'_>,
     ) {
+        let CellTurns { cell, stop, .. } = self.turns;
         let mut longest = Duration::ZERO;
         let pace = self.pace_for(participants);
         for rotation in 0..MAX_ROTATIONS {
-            let began = self.stop.time();
+            let began = stop.unpaused_now();
             for pairing in self.pairings(participants, rotation) {
-                if self.stop.soon() || !pace.allows(rotation, longest, self.stop.time()) {
+                if stop.is_requested() || !pace.allows(rotation, longest, stop.unpaused_now()) {
                     return;
                 }
-                telling.pause(self.stop);
-                telling.notice(&Event::Measuring { contender: self.base, cell: self.cell });
+                telling.pause(stop);
+                telling.notice(&Event::Measuring { contender: self.base, cell });
                 let failed = self.measure(participants, pairing, rotation);
                 if failed.is_empty() {
-                    [0, pairing.partner].iter().for_each(|index| self.tell(&participants[*index], telling));
+                    for Participant { ongoing, turns, .. } in [0, pairing.partner].map(|of| &participants[of])
+                    {
+                        if let Some(turn) = turns.last() {
+                            telling.turned(&ongoing.run.contender, cell, &turn.load);
+                        }
+                    }
                 } else {
                     failures.extend(failed);
                     participants
@@ -149,18 +137,19 @@ impl Duets<'_> {
                     break;
                 }
             }
-            longest = longest.max(self.stop.time().duration_since(began));
+            longest = longest.max(stop.unpaused_now().duration_since(began));
         }
     }
 
     /// Fewer rotations where no clock ends them and answers take long.
     fn pace_for(&self, participants: &[Participant<'_, '_>]) -> Pace {
         let longest = participants.iter().map(|participant| participant.length).reduce(TurnLength::or_longer);
-        match (self.pace.until, longest) {
-            (None, Some(length)) => {
-                Pace { most: self.lengths.turns_in_the_time_of(self.pace.most, length), ..self.pace }
-            }
-            _ => self.pace,
+        match (self.turns.pace.until, longest) {
+            (None, Some(length)) => Pace {
+                most: self.turns.lengths.turns_in_the_time_of(self.turns.pace.most, length),
+                ..self.turns.pace
+            },
+            _ => self.turns.pace,
         }
     }
 
@@ -173,7 +162,8 @@ impl Duets<'_> {
         let partners = (1..participants.len()).filter(|partner| has_base && due(partner));
         let pairings: Vec<Pairing> =
             partners.flat_map(|partner| Side::BOTH.map(|side| Pairing { partner, side })).collect();
-        let order = duet_order(self.seed, self.round, self.number, rotation, pairings.len());
+        let order =
+            duet_order(self.turns.seed, self.turns.round, self.turns.number, rotation, pairings.len());
         order.into_iter().map(|index| pairings[index]).collect()
     }
 
@@ -184,7 +174,7 @@ impl Duets<'_> {
         seats.sort_by_key(|(_, side)| *side);
         let span = Span {
             length: participants[0].length.or_longer(participants[pairing.partner].length),
-            stop: self.stop,
+            stop: self.turns.stop,
         };
         let spans =
             seats.map(|(index, _)| participants[index].ongoing.server.seen()?.begin(Detail::ByThread));
@@ -193,7 +183,7 @@ impl Duets<'_> {
         let told = std::iter::zip(seats, begun)
             .map(|((index, side), begun)| begun.and_then(|()| participants[index].end(side, span)))
             .collect::<Vec<_>>();
-        let cpu = spans.map(|span| Some(span?.finish_soon()?.first_by_thread()?.usage.cpu_ns()));
+        let cpu = spans.map(|span| Some(span?.finish_without_memory()?.first_by_thread()?.usage.cpu_ns()));
         let mut failures = Vec::new();
         let mut turns = Vec::new();
         for (((index, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
@@ -212,20 +202,12 @@ impl Duets<'_> {
         failures
     }
 
-    /// Tells of a participant's last window.
-    fn tell(&self, participant: &Participant<'_, '_>, telling: &Telling<'_>) {
-        let Some(DuetTurn { load, .. }) = participant.turns.last() else { return };
-        let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
-        let contender = &participant.ongoing.run.contender;
-        telling.notice(&Event::Turned { contender, cell: self.cell, per_second, failed });
-    }
-
     /// Adds its windows to those that it had in turns.
     fn finish(&self, participant: Participant<'_, '_>) -> Result<(), Halt> {
         let Participant { ongoing, turns, generators, .. } = participant;
         drop(generators);
         ongoing.check_server(turns.iter().any(|turn| turn.load.failed > 0))?;
-        if let Some(window) = ongoing.run.cells.iter_mut().find(|window| window.cell == *self.cell) {
+        if let Some(window) = ongoing.run.cells.iter_mut().find(|window| window.cell == *self.turns.cell) {
             window.duet = turns;
         }
         Ok(())
@@ -241,13 +223,13 @@ impl Participant<'_, '_> {
     fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Halt> {
         let begun =
             generator(&mut self.generators, side).begin_window(span.length.settle, span.length.window);
-        wanted(&mut self.ongoing.server, span.stop, |_| begun)
+        while_wanted(&mut self.ongoing.server, span.stop, |_| begun)
     }
 
     fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Halt> {
         let Self { ongoing, generators, .. } = self;
         let generator = generator(generators, side);
-        wanted(&mut ongoing.server, span.stop, |wanted| {
+        while_wanted(&mut ongoing.server, span.stop, |wanted| {
             generator.end_window(span.length.settle, span.length.window, wanted)
         })
     }

@@ -22,7 +22,7 @@ impl Runner<'_> {
         let idle = |counters: &Counters| {
             let before = counters.look()?;
             let ends = Instant::now() + IDLE;
-            while Instant::now() < ends && !self.stop.soon() {
+            while Instant::now() < ends && !self.stop.is_requested() {
                 std::thread::sleep(STEP);
             }
             counters.between(&before, &counters.look()?)

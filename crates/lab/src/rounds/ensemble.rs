@@ -9,7 +9,8 @@ use assay_model::record::Run;
 use assay_model::units::Nanos;
 use assay_verdict::allocation::Settled;
 
-use super::carousel::{Pace, Rotations};
+use super::carousel::Rotations;
+use super::cell_turns::{CellTurns, Pace};
 use super::duet::Duets;
 use super::halt::{Halt, Halts};
 use super::server_run::{OngoingRun, ServerRun};
@@ -27,13 +28,13 @@ const TYPICAL_STOP: Duration = Duration::from_millis(100);
 /// Share of a cell's time that turns have where duets have the rest: absolute rates need less precision than the ratio does.
 pub(crate) const SHARE_OF_TURNS: f64 = 1.0 / 3.0;
 
-/// One round of several lives.
+/// One round of several server runs.
 pub(super) struct Ensemble<'a> {
     pub(super) plan: &'a RunPlan,
     pub(super) round: u32,
     /// The cells in which servers take turns, with their numbers, in the round's order.
     pub(super) cells: Vec<(usize, Cell)>,
-    /// Most turns of each life in a cell, and when the round must be over, if that is given.
+    /// Most turns of each server run in a cell, and when the round must be over, if that is given.
     pub(super) pace: Pace,
     /// Who gets fewer turns.
     pub(super) settled: &'a Settled,
@@ -41,22 +42,22 @@ pub(super) struct Ensemble<'a> {
     pub(super) settles: &'a Settles,
     /// What there is for all who live at once.
     pub(super) room: Room,
-    /// What each life was seen to take before, in the order of the lives.
+    /// What each server run was seen to take before, in their order.
     pub(super) needs: Vec<Option<Holding>>,
-    /// The place of the life that must not be missing.
+    /// The place of the server run that must not be missing.
     pub(super) common: Option<usize>,
     /// The database, where there is one.
     pub(super) database: Option<&'a Supplied>,
 }
 
-/// A life in this round.
-enum Part<'a> {
+/// How far a server run of this round is.
+enum Member<'a> {
     Alive { ongoing: Box<OngoingRun<'a>>, holding: Holding },
     Over { run: Box<Run>, holding: Option<Holding> },
     Waiting,
 }
 
-/// What became of a life.
+/// What became of a server run.
 pub(super) struct EndedRun {
     pub(super) run: Run,
     /// What it took, if it came so far.
@@ -64,30 +65,30 @@ pub(super) struct EndedRun {
 }
 
 impl Ensemble<'_> {
-    /// Runs all lives at once; what became of each, in the same order, `None` for one that found no room.
+    /// Runs all servers at once; what became of each, in the same order, `None` for one that found no room.
     pub(super) fn run(
         &self,
         server_runs: Vec<ServerRun<'_>>,
         telling: &Telling<'_>,
     ) -> Vec<Option<EndedRun>> {
-        let mut parts = self.begin_all(server_runs, telling);
-        if self.lacks_its_partner(&mut parts) {
-            return parts.into_iter().map(|part| part.end(Ok(()))).collect();
+        let mut members = self.begin_all(server_runs, telling);
+        if self.lacks_its_partner(&mut members) {
+            return members.into_iter().map(|member| member.end(Ok(()))).collect();
         }
-        let after = self.time_after_the_turns(&mut parts);
-        self.rotate(&mut parts, after, telling);
-        self.measure_in_one_piece(&mut parts, telling);
-        parts.into_iter().map(|part| part.end(Ok(()))).collect()
+        let after = self.time_after_the_turns(&mut members);
+        self.rotate(&mut members, after, telling);
+        self.measure_in_one_piece(&mut members, telling);
+        members.into_iter().map(|member| member.end(Ok(()))).collect()
     }
 
     /// Whether somebody did not start, and the one that is left has nobody to be compared with, which is all that was asked.
-    fn lacks_its_partner(&self, parts: &mut [Part<'_>]) -> bool {
-        let somebody_failed = parts.iter().any(|part| matches!(part, Part::Over { .. }));
+    fn lacks_its_partner(&self, members: &mut [Member<'_>]) -> bool {
+        let somebody_failed = members.iter().any(|member| matches!(member, Member::Over { .. }));
         let is_compared = |ongoing: &OngoingRun<'_>| {
             let ServerRun { subject, entry, replica, .. } = ongoing.server_run;
             !subject.is_limit() && entry.control_of.is_none() && replica == 0
         };
-        let compared = alive(parts).filter(|(_, ongoing)| is_compared(ongoing)).count();
+        let compared = alive(members).filter(|(_, ongoing)| is_compared(ongoing)).count();
         self.plan.least_contenders > 1 && somebody_failed && compared < 2
     }
 
@@ -97,51 +98,52 @@ impl Ensemble<'_> {
         server_runs: Vec<ServerRun<'_>>,
         telling: &Telling<'_>,
     ) -> Vec<Option<EndedRun>> {
-        let mut parts = self.begin_all(server_runs, telling);
-        let stopping = TYPICAL_STOP * u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        self.rotate(&mut parts, stopping, telling);
-        parts.into_iter().map(|part| part.end(Ok(()))).collect()
+        let mut members = self.begin_all(server_runs, telling);
+        let stopping = TYPICAL_STOP * u32::try_from(members.len()).unwrap_or(u32::MAX);
+        self.rotate(&mut members, stopping, telling);
+        members.into_iter().map(|member| member.end(Ok(()))).collect()
     }
 
-    fn begin_all<'a>(&self, server_runs: Vec<ServerRun<'a>>, telling: &Telling<'_>) -> Vec<Part<'a>> {
-        let mut parts: Vec<Part<'a>> = Vec::new();
+    fn begin_all<'a>(&self, server_runs: Vec<ServerRun<'a>>, telling: &Telling<'_>) -> Vec<Member<'a>> {
+        let mut members: Vec<Member<'a>> = Vec::new();
         for mut server_run in server_runs {
-            server_run.begun_before = begun_before(&server_run, &mut parts);
-            let part = if self.has_room(&parts) { self.begin(server_run, telling) } else { Part::Waiting };
-            parts.push(part);
+            server_run.begun_before = begun_before(&server_run, &mut members);
+            let member =
+                if self.has_room(&members) { self.begin(server_run, telling) } else { Member::Waiting };
+            members.push(member);
         }
-        parts
+        members
     }
 
     /// Whether there is room for the next life beside those that have begun: for the common one always, and for the first of the
     /// others.
-    fn has_room(&self, begun: &[Part<'_>]) -> bool {
+    fn has_room(&self, begun: &[Member<'_>]) -> bool {
         let next = begun.len();
         let is_common = |place: usize| Some(place) == self.common;
         let others = begun.iter().enumerate().filter(|(place, _)| !is_common(*place));
         if is_common(next) || others.clone().next().is_none() {
             return true;
         }
-        let mut ongoing: Vec<Holding> = begun.iter().filter_map(Part::holding).collect();
+        let mut ongoing: Vec<Holding> = begun.iter().filter_map(Member::holding).collect();
         let known = ongoing.clone();
         ongoing.extend(self.common.filter(|common| *common > next).and_then(|common| self.needs[common]));
         self.room.admits(&ongoing, self.needs[next], &known)
     }
 
     /// Starts a server and warms it up, while those before it wait.
-    fn begin<'a>(&self, server_run: ServerRun<'a>, telling: &Telling<'_>) -> Part<'a> {
-        if self.stop.soon() {
-            return Part::over(server_run.empty_run());
+    fn begin<'a>(&self, server_run: ServerRun<'a>, telling: &Telling<'_>) -> Member<'a> {
+        if self.stop.is_requested() {
+            return Member::over(server_run.empty_run());
         }
         let sessions = self.sessions();
         match server_run.begin(telling) {
-            Err(run) => Part::over(*run),
+            Err(run) => Member::over(*run),
             Ok(mut ongoing) => match ongoing.warm_up_for_turns(telling) {
                 Ok(()) => {
                     let holding = self.holding(&ongoing, sessions);
-                    Part::Alive { ongoing: Box::new(ongoing), holding }
+                    Member::Alive { ongoing: Box::new(ongoing), holding }
                 }
-                Err(failure) => Part::over(ongoing.end(Err(failure))),
+                Err(failure) => Member::over(ongoing.end(Err(failure))),
             },
         }
     }
@@ -160,56 +162,40 @@ impl Ensemble<'_> {
         self.database.and_then(Supplied::sessions).map(|sessions| sessions.open)
     }
 
-    /// Has the lives take turns in each cell, so that `after` is left of the time.
-    fn rotate(&self, parts: &mut [Part<'_>], after: Duration, telling: &Telling<'_>) {
+    /// Has the servers take turns in each cell, so that `after` is left of the time.
+    fn rotate(&self, members: &mut [Member<'_>], after: Duration, telling: &Telling<'_>) {
         for (done, (number, cell)) in self.cells.iter().enumerate() {
-            let pace = self.pace(&self.cells[done..], parts, after);
-            let is_duet = self.plan.experiment.is_duet(cell);
-            let rotations = Rotations {
+            let turns = CellTurns {
                 cell,
+                number: *number,
                 lengths: self.lengths(),
-                pace: if is_duet { pace.part(SHARE_OF_TURNS, self.stop.time()) } else { pace },
-                settled: self.settled,
+                settles: self.settles,
+                pace: self.pace(&self.cells[done..], members, after),
                 seed: self.plan.seed,
                 round: self.round,
-                number: *number,
                 stop: self.stop,
             };
-            let settle = |contender: &str| self.settles.of(contender, cell);
-            let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
-            let failures = rotations.run(&mut server_runs, settle, telling);
-            self.end_failed(parts, failures);
+            let is_duet = self.plan.experiment.is_duet(cell);
+            let whole = turns.pace;
+            let pace = if is_duet { whole.part(SHARE_OF_TURNS, self.stop.unpaused_now()) } else { whole };
+            let rotations = Rotations { turns: CellTurns { pace, ..turns }, settled: self.settled };
+            let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(members).collect();
+            let failures = rotations.run(&mut server_runs, telling);
+            self.end_failed(members, failures);
             if is_duet {
-                self.play_duets(parts, *number, cell, pace, telling);
+                self.play_duets(members, turns, telling);
             }
         }
     }
 
     /// Has base and others under load at the same time, for the rest of the cell's time.
-    fn play_duets(
-        &self,
-        parts: &mut [Part<'_>],
-        number: usize,
-        cell: &Cell,
-        pace: Pace,
-        telling: &Telling<'_>,
-    ) {
+    fn play_duets(&self, members: &mut [Member<'_>], turns: CellTurns<'_>, telling: &Telling<'_>) {
         let Some(comparing) = &self.plan.experiment.comparing else { return };
-        let duets = Duets {
-            cell,
-            base: &comparing.base,
-            lengths: self.lengths(),
-            pace,
-            seats: Topology::read().halves(&self.plan.isolation.generator),
-            seed: self.plan.seed,
-            round: self.round,
-            number,
-            stop: self.stop,
-        };
-        let settle = |contender: &str| self.settles.of(contender, cell);
-        let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
-        let failures = duets.play(&mut server_runs, settle, telling);
-        self.end_failed(parts, failures);
+        let seats = Topology::read().halves(&self.plan.isolation.generator);
+        let duets = Duets { turns, base: &comparing.base, seats };
+        let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(members).collect();
+        let failures = duets.play(&mut server_runs, telling);
+        self.end_failed(members, failures);
     }
 
     /// What turns may last. Where no clock ends them they take as long together as a window in one piece, and one that is shorter than
@@ -226,12 +212,12 @@ impl Ensemble<'_> {
 
     /// The first of the `cells` that are left has its part of the time that is left: as many turns as the others, however many
     /// take part in it.
-    fn pace(&self, cells: &[(usize, Cell)], parts: &mut [Part<'_>], after: Duration) -> Pace {
+    fn pace(&self, cells: &[(usize, Cell)], members: &mut [Member<'_>], after: Duration) -> Pace {
         let Some(until) = self.pace.until else { return self.pace };
-        let now = self.stop.time();
+        let now = self.stop.unpaused_now();
         let left = until.saturating_duration_since(now).saturating_sub(after);
         let mut turns_in = |cell: &Cell| -> f64 {
-            let participants = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
+            let participants = alive(members).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
             participants.map(|(_, ongoing)| self.share_of_turns(ongoing, cell)).sum()
         };
         let all: f64 = cells.iter().map(|(_, cell)| turns_in(cell)).sum();
@@ -247,7 +233,7 @@ impl Ensemble<'_> {
     }
 
     /// What is measured in one piece, and stopping, probably takes.
-    fn time_after_the_turns(&self, parts: &mut [Part<'_>]) -> Duration {
+    fn time_after_the_turns(&self, members: &mut [Member<'_>]) -> Duration {
         let experiment = &self.plan.experiment;
         let own = |ongoing: &OngoingRun<'_>| {
             let cells = ongoing.server_run.cells.iter().filter(|cell| !experiment.is_turned(cell));
@@ -259,35 +245,33 @@ impl Ensemble<'_> {
                 + predicted_cross_check(experiment, cells)
                 + predicted_profile(experiment, cells, ongoing.server_run.lives)
         };
-        let stopping = TYPICAL_STOP * u32::try_from(alive(parts).count()).unwrap_or(u32::MAX);
-        stopping + first_replicas(parts).map(|(_, ongoing)| own(ongoing)).sum::<Duration>()
+        let stopping = TYPICAL_STOP * u32::try_from(alive(members).count()).unwrap_or(u32::MAX);
+        stopping + first_replicas(members).map(|(_, ongoing)| own(ongoing)).sum::<Duration>()
     }
 
-    fn measure_in_one_piece(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
+    fn measure_in_one_piece(&self, members: &mut [Member<'_>], telling: &Telling<'_>) {
         let experiment = &self.plan.experiment;
-        let failures: Vec<_> = first_replicas(parts)
+        let failures: Vec<_> = first_replicas(members)
             .filter_map(|(place, ongoing)| {
-                let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
-                let measured = measured.and_then(|()| ongoing.cross_check(telling));
-                let measured = measured.and_then(|()| ongoing.profile(telling));
+                let measured = ongoing.measure_in_one_piece(telling, |cell| !experiment.is_turned(cell));
                 measured.err().map(|failure| (place, failure))
             })
             .collect();
-        self.end_failed(parts, failures);
+        self.end_failed(members, failures);
     }
 
     /// Ends those who failed.
-    fn end_failed(&self, parts: &mut [Part<'_>], failures: Halts) {
+    fn end_failed(&self, members: &mut [Member<'_>], failures: Halts) {
         for (place, failure) in failures {
-            let ended = std::mem::replace(&mut parts[place], Part::Waiting).end(Err(failure));
+            let ended = std::mem::replace(&mut members[place], Member::Waiting).end(Err(failure));
             if let Some(EndedRun { run, holding }) = ended {
-                parts[place] = Part::Over { run: Box::new(run), holding };
+                members[place] = Member::Over { run: Box::new(run), holding };
             }
         }
     }
 }
 
-impl Part<'_> {
+impl Member<'_> {
     fn over(run: Run) -> Self {
         Self::Over { run: Box::new(run), holding: None }
     }
@@ -316,7 +300,7 @@ impl Part<'_> {
 }
 
 /// The other one of a contender and its A/A control, if it has begun: what it needed to get warm need not be found again.
-fn begun_before(server_run: &ServerRun<'_>, begun: &mut [Part<'_>]) -> Option<Run> {
+fn begun_before(server_run: &ServerRun<'_>, begun: &mut [Member<'_>]) -> Option<Run> {
     let original = server_run.entry.original();
     let is_other = |ongoing: &OngoingRun<'_>| ongoing.server_run.entry.original() == original;
     alive(begun).find(|(_, ongoing)| is_other(ongoing)).map(|(_, ongoing)| ongoing.run.clone())
@@ -324,14 +308,14 @@ fn begun_before(server_run: &ServerRun<'_>, begun: &mut [Part<'_>]) -> Option<Ru
 
 /// Those who are measured in one piece as well: further processes of a contender are there for its turns alone.
 fn first_replicas<'p, 'a>(
-    parts: &'p mut [Part<'a>],
+    members: &'p mut [Member<'a>],
 ) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {
-    alive(parts).filter(|(_, ongoing)| ongoing.server_run.replica == 0)
+    alive(members).filter(|(_, ongoing)| ongoing.server_run.replica == 0)
 }
 
-fn alive<'p, 'a>(parts: &'p mut [Part<'a>]) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {
-    parts.iter_mut().enumerate().filter_map(|(place, part)| match part {
-        Part::Alive { ongoing, .. } => Some((place, &mut **ongoing)),
-        Part::Over { .. } | Part::Waiting => None,
+fn alive<'p, 'a>(members: &'p mut [Member<'a>]) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {
+    members.iter_mut().enumerate().filter_map(|(place, member)| match member {
+        Member::Alive { ongoing, .. } => Some((place, &mut **ongoing)),
+        Member::Over { .. } | Member::Waiting => None,
     })
 }

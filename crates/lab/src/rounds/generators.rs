@@ -10,11 +10,11 @@ use assay_model::record::{GeneratorEntry, NotRun, Stage};
 use assay_model::units::Nanos;
 
 use super::Runner;
-use super::event::Event;
 use super::halt::Halt;
-use super::server_run::{OngoingRun, wanted};
+use super::server_run::{OngoingRun, while_wanted};
 use super::telling::Telling;
 use super::watch::Watch;
+use crate::event::Event;
 use crate::generator::{
     Finished, Load, LoadError, LoadGenerator, Manner, Own, Site, foreign, load_of, run, version,
 };
@@ -59,7 +59,7 @@ impl OngoingRun<'_> {
     }
 
     fn load_by(&mut self, name: GeneratorName, cell: &Cell, telling: &Telling<'_>) -> Result<(), Halt> {
-        if self.server_run.stop.soon() {
+        if self.server_run.stop.is_requested() {
             return Err(Halt::Stopped);
         }
         // What cannot be loaded so was left out before.
@@ -123,7 +123,7 @@ impl OngoingRun<'_> {
             cpus: server_run.generator_cpus,
             work: server_run.work,
         };
-        let finished = wanted(&mut self.server, server_run.stop, |wanted| {
+        let finished = while_wanted(&mut self.server, server_run.stop, |wanted| {
             match run(generator, load, &site, &Manner::default(), wanted) {
                 Err(LoadError::Unwanted) => Err(LoadError::Unwanted),
                 finished => Ok(finished.map_err(|error| error.to_string())),

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::Runner;
-use super::event::Event;
+use crate::event::Event;
 
 /// So many times as long as the last verdict took is waited for the next one within a round: 2 % of a run's time at most.
 const REST: u32 = 50;

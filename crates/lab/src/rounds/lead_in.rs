@@ -72,11 +72,14 @@ impl OngoingRun<'_> {
         let counted = if self.server_run.is_counted(&cell.workload) {
             None
         } else {
-            self.loaded += Nanos::from_secs_f64(self.server_run.counting_s());
             Some(self.server_run.count(&mut self.server, generator)?)
         };
         let settled = length.has_settled(&per_second);
-        self.file_warmup(Warmup { workload: cell.workload.clone(), per_second, settled, counted }, telling);
+        let warmup = Warmup { workload: cell.workload.clone(), per_second, settled, counted };
+        if warmup::had_counting_slice(&warmup) {
+            self.loaded += Nanos::from_secs_f64(self.server_run.counting_s());
+        }
+        self.file_warmup(warmup, telling);
         Ok(())
     }
 

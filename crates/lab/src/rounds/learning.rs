@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_file::WriteError;
 use assay_model::learnt::Learnt;
 use assay_model::load::LoadReport;
 use assay_model::record::NotRun;
@@ -13,6 +14,7 @@ use assay_model::workload::{Expect, Workload};
 use super::halt::Halt;
 use super::server_run::{OngoingRun, ServerRun, generator_failure};
 use crate::contender::learn::{Door, Lesson, Occasion, Question, learn};
+use crate::error::LabError;
 use crate::generator::{LoadError, write_workload};
 use crate::log;
 
@@ -132,7 +134,21 @@ fn read(file: &Path) -> Option<Workload> {
 
 /// Writes a workload for the generator.
 pub(super) fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
-    write_workload(file, workload).map_err(|error| {
-        generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
+    write_workload(file, workload).map_err(|WriteError { path, source }| {
+        // What mends the folder of runs, in which it lies, mends this.
+        let unwritten = LabError::StoreNotWritable { path, source };
+        generator_failure(LoadError::Failed { problem: unwritten.to_string(), log_tail: Vec::new() })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_runs_own_that_cannot_be_written_is_mended_by_another_folder_of_runs() {
+        let reason =
+            write(Path::new("/proc/none/x.json"), &Workload::default()).expect_err("no folder").reason;
+        assert!(reason.contains("--runs") && !reason.contains("name "), "{reason}");
+    }
 }

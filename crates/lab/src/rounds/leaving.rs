@@ -9,7 +9,7 @@ use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 
 use super::Runner;
-use super::event::Event;
+use crate::event::Event;
 use crate::log;
 use crate::network::ProvisionedSetting;
 
@@ -56,7 +56,7 @@ impl Runner<'_> {
     pub(super) fn file_run(&mut self, subject: usize, mut run: Run) {
         self.plan.tools.secrets.hide_in(&mut run);
         // A run that a person ended before its first window is no evidence of anything.
-        if self.stop.soon() && run.cells.is_empty() {
+        if self.stop.is_requested() && run.cells.is_empty() {
             return;
         }
         let (failure, setting, replica) = (run.failure.clone(), run.setting(), run.replica);

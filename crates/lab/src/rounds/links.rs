@@ -4,9 +4,9 @@ use assay_model::host_link::HostLink;
 use assay_model::lab::LabHost;
 
 use super::Runner;
-use super::event::Event;
 use crate::database::Supplied;
 use crate::error::LabError;
+use crate::event::Event;
 use crate::hosts::host::Host;
 use crate::hosts::links::LinkProbe;
 use crate::log;
@@ -16,7 +16,7 @@ impl Runner<'_> {
     /// of the database.
     pub(super) fn probe_links(&mut self) -> Result<(), LabError> {
         let database = self.database.as_ref().and_then(Supplied::agent);
-        if (self.server_hosts.is_empty() && database.is_none()) || self.stop.soon() {
+        if (self.server_hosts.is_empty() && database.is_none()) || self.stop.is_requested() {
             return Ok(());
         }
         self.telling.notice(&Event::ProbingNetwork);

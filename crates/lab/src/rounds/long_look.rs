@@ -8,11 +8,11 @@ use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::carousel::Pace;
+use super::cell_turns::Pace;
 use super::ensemble::Ensemble;
-use super::event::Event;
 use super::round::Part;
 use crate::error::LabError;
+use crate::event::Event;
 use crate::log;
 use crate::schedule::MAX_ROTATIONS;
 
@@ -30,20 +30,20 @@ impl Runner<'_> {
             log::no_long_look("this run asks for none, or its budget leaves no time for it");
             return Ok(());
         };
-        if self.stop.after_round() || !assay_verdict::needs_long_look(&self.record)? {
+        if !self.has_to_look_long()? {
             log::no_long_look("the rounds have left nothing to be told, or a person ended the run");
             return Ok(());
         }
         let parts = self.lookers(&cell);
         self.telling.notice(&Event::LookingLong { contenders: parts.len(), length });
-        let ends = self.stop.time() + length;
+        let ends = self.stop.unpaused_now() + length;
         let groups: Vec<&[Part]> = match self.plan.takes_turns() {
             true => vec![&parts],
             false => parts.chunks(1).collect(),
         };
         let mut runs = Vec::new();
         for (done, group) in groups.iter().enumerate() {
-            let now = self.stop.time();
+            let now = self.stop.unpaused_now();
             let left = ends.saturating_duration_since(now);
             let own = left / u32::try_from(groups.len() - done).unwrap_or(u32::MAX);
             runs.extend(self.look_at(group, &cell, now + own));
@@ -51,6 +51,11 @@ impl Runner<'_> {
         let index = self.rounds_done();
         self.record.long_look = Some(Round { index, server_host: self.host_of_turn(), runs });
         self.save()
+    }
+
+    /// Whether the rounds have left something to be told, and nobody ended the run.
+    pub(super) fn has_to_look_long(&self) -> Result<bool, LabError> {
+        Ok(!self.stop.ends_with_round() && assay_verdict::needs_long_look(&self.record)?)
     }
 
     /// In which cell, and how long it takes in all; `None` where the budget does not allow for it, or the run asks another
@@ -63,7 +68,7 @@ impl Runner<'_> {
         let settings = self.record.settings_had();
         let is_fit = |cell: &Cell| cell.offered.is_capacity() && settings.contains(&cell.setting());
         let cell = experiment.cells().into_iter().find(is_fit)?;
-        let left = self.end_of_budget()?.saturating_duration_since(self.stop.time());
+        let left = self.timetable.left(self.stop.unpaused_now())?;
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
         let length = length(left, budget, self.lookers(&cell).len())?;
         Some((cell, length))
@@ -96,10 +101,10 @@ impl Runner<'_> {
     fn look_at(&self, parts: &[Part], cell: &Cell, until: Instant) -> Vec<Run> {
         let order: Vec<usize> = (0..self.plan.experiment.cells().len()).collect();
         let number = self.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);
-        let places: Vec<_> = parts.iter().map(|part| self.place(*part)).collect();
+        let allotments: Vec<_> = parts.iter().map(|part| self.allotment(*part)).collect();
         let round = self.rounds_done();
-        let server_runs = parts.iter().zip(&places).map(|(part, place)| {
-            let mut server_run = self.server_run(round, *part, place, &order);
+        let server_runs = parts.iter().zip(&allotments).map(|(part, allotment)| {
+            let mut server_run = self.server_run(round, *part, allotment, &order);
             server_run.cells.retain(|of| of == cell);
             server_run
         });

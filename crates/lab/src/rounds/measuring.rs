@@ -8,25 +8,32 @@ use assay_verdict::course::Next;
 use assay_verdict::rates::course_of;
 use assay_verdict::{Unreadable, Window};
 
-use super::event::Event;
 use super::halt::Halt;
 use super::server_run::{Age, OngoingRun, Order, generator_failure};
 use super::straight::{Straight, Tally};
 use super::telling::Telling;
 use super::watch::Watch;
+use crate::event::Event;
 use crate::generator::LoadError;
 use crate::log;
 
 impl OngoingRun<'_> {
-    /// Measures the `wanted` cells, each in one piece.
-    pub(super) fn windows(
+    /// Everything that is measured in one piece: windows in the `wanted` cells, those of other generators, and profiles.
+    pub(super) fn measure_in_one_piece(
         &mut self,
         telling: &Telling<'_>,
         wanted: impl Fn(&Cell) -> bool,
     ) -> Result<(), Halt> {
+        self.windows(telling, wanted)?;
+        self.cross_check(telling)?;
+        self.profile(telling)
+    }
+
+    /// Measures the `wanted` cells, each in one piece.
+    fn windows(&mut self, telling: &Telling<'_>, wanted: impl Fn(&Cell) -> bool) -> Result<(), Halt> {
         let cells: Vec<Cell> = self.server_run.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
         for cell in &cells {
-            if self.server_run.stop.soon() {
+            if self.server_run.stop.is_requested() {
                 return Err(Halt::Stopped);
             }
             if cell.offered.is_search() {
@@ -50,11 +57,11 @@ impl OngoingRun<'_> {
         let mut is_fresh = self.server.is_own();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
             let needs_another = fresh_server && !is_fresh && self.server.is_own();
-            let ends = self.server_run.stop.time() + Duration::from_secs_f64(settle_s + window_s);
+            let ends = self.server_run.stop.unpaused_now() + Duration::from_secs_f64(settle_s + window_s);
             if needs_another || self.server_run.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
                 break;
             }
-            if self.server_run.stop.soon() {
+            if self.server_run.stop.is_requested() {
                 return Err(Halt::Stopped);
             }
             let arrival = plan.experiment.arrival.at(per_second);
@@ -96,7 +103,7 @@ impl OngoingRun<'_> {
         let seen = watch.finish(&self.server_run, &self.server, Duration::from_nanos(load.window_ns.0));
         self.check_server(load.books.failed() > 0)?;
         self.loaded += load.warmup_ns + load.window_ns;
-        let mut window = seen.beside(&self.server_run, order.cell, age, load);
+        let mut window = seen.into_measurement(&self.server_run, order.cell, age, load);
         tally.note(&self.server, &mut window);
         Ok(window)
     }

@@ -1,11 +1,11 @@
 //! The runner: prepares all contenders, measures round after round, saves after each.
 
 mod carousel;
+mod cell_turns;
 mod control;
 mod duet;
 mod energy;
 mod ensemble;
-mod event;
 mod generators;
 mod halt;
 mod judging;
@@ -25,6 +25,7 @@ mod server_run;
 mod settle;
 mod straight;
 mod telling;
+mod timetable;
 mod turn_length;
 mod warmup;
 mod warmup_length;
@@ -50,17 +51,18 @@ use jiff::Timestamp;
 
 pub(crate) use duet::CONTROL_EVERY;
 pub(crate) use ensemble::SHARE_OF_TURNS;
-pub use event::{Event, Observer};
 use judging::Judging;
 use pacing::Pacing;
 use server_hosts::ServerHost;
 use settle::Settles;
 use telling::Telling;
+use timetable::Timetable;
 
 use crate::contender::Upstream;
 use crate::contender::before::Commands;
 use crate::database::Supplied;
 use crate::error::LabError;
+use crate::event::{Event, Observer};
 use crate::generator::write_workload;
 use crate::groups::Holding;
 use crate::hosts::generator::{HostGenerator, open_all};
@@ -69,7 +71,7 @@ use crate::hosts::session::OwnProgram;
 use crate::log;
 use crate::network::{self, ProvisionedSetting};
 use crate::plan::RunPlan;
-use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds, within};
+use crate::schedule::rounds_before_settling;
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
 use crate::subject::Subject;
@@ -81,7 +83,7 @@ use crate::tls::{self, RunTls};
 /// round it ends the run then. A pause is waited for before each window, and no part of the budget.
 ///
 /// # Errors
-/// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was kept until then.
+/// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was measured until then.
 /// Contenders that fail are no error.
 pub fn run(
     plan: &RunPlan,
@@ -91,7 +93,7 @@ pub fn run(
 ) -> Result<Record, LabError> {
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
-    runner.go().map_err(|cause| runner.with_what_was_kept(cause))
+    runner.go().map_err(|cause| runner.with_what_was_measured(cause))
 }
 
 struct Runner<'a> {
@@ -124,10 +126,8 @@ struct Runner<'a> {
     gauge: Option<Gauge>,
     /// Counts the machine's energy, where anything does.
     energy: Option<Counters>,
-    /// When the first round began.
-    began: Instant,
-    /// How long asking contenders took before that; it counts as part of the budget.
-    asking: Duration,
+    /// When the rounds began, and how long they take.
+    timetable: Timetable,
     /// What each subject that was asked took to start.
     startups: BTreeMap<usize, Nanos>,
     /// Failures in a row, by subject and setting.
@@ -138,8 +138,6 @@ struct Runner<'a> {
     settles: Settles,
     /// The most that each subject was seen to take while it lived.
     holdings: BTreeMap<usize, Holding>,
-    /// Length of the next round, going by the longest so far, or the predicted one.
-    round_length: Duration,
     /// How the budget is spent, where turns are as many as it allows.
     pacing: Option<Pacing>,
     /// An earlier run of this machine, whose noise is expected until there is some of its own.
@@ -202,14 +200,12 @@ impl<'a> Runner<'a> {
             gauge: gauge(plan),
             probe: Probe::new(&plan.isolation.server.union(&plan.isolation.generator), Work::default()),
             energy: None,
-            began: Instant::now(),
-            asking: Duration::ZERO,
+            timetable: Timetable::new(plan.experiment.budget_s, prediction.round, Instant::now()),
             startups: BTreeMap::new(),
             failures: BTreeMap::new(),
             unsettled: None,
             settles: Settles::new(&plan.experiment),
             holdings: BTreeMap::new(),
-            round_length: prediction.round,
             pacing: None,
             past,
             judging: Judging::default(),
@@ -238,35 +234,36 @@ impl<'a> Runner<'a> {
         self.folder.save(&self.record)
     }
 
-    /// A run that can be saved no longer has still measured what is on disk.
-    fn with_what_was_kept(&self, cause: LabError) -> LabError {
-        let is_full = matches!(cause, LabError::StoreNotWritable { .. });
-        let kept = is_full.then(|| read_record(&self.folder.record()).ok()).flatten();
-        match kept.filter(|kept| !kept.rounds.is_empty()) {
-            Some(kept) => LabError::Unsaved { cause: Box::new(cause), kept: Box::new(kept) },
-            None => cause,
+    /// A run that can be saved no longer has still measured what is in memory.
+    fn with_what_was_measured(&self, cause: LabError) -> LabError {
+        if !matches!(cause, LabError::StoreNotWritable { .. }) || self.record.rounds.is_empty() {
+            return cause;
         }
+        let kept = read_record(&self.folder.record()).map_or(0, |kept| kept.rounds.len());
+        let mut measured = Box::new(self.record.clone());
+        self.plan.tools.secrets.hide_in(&mut *measured);
+        LabError::Unsaved { cause: Box::new(cause), measured, kept }
     }
 
     fn measure(&mut self) -> Result<(), LabError> {
-        self.began = Instant::now();
+        self.timetable.begin(Instant::now());
         self.meter_energy();
         self.open_pacing();
         while self.obstacle().is_none() {
             let index = self.rounds_done();
             self.telling.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
-            let before = self.stop.time();
+            let before = self.stop.unpaused_now();
             self.round(index);
-            self.time_rounds(index, self.stop.time().duration_since(before));
+            self.time_rounds(index, self.stop.unpaused_now().duration_since(before));
             let settling = self.look(index)?;
-            self.pace_on(self.stop.time().duration_since(before))?;
-            self.record.elapsed_ns = self.began.elapsed().into();
+            self.pace_on(self.stop.unpaused_now().duration_since(before))?;
+            self.record.elapsed_ns = self.timetable.began().elapsed().into();
             self.record.paused_ns = self.stop.paused().into();
             self.save()?;
             self.tell_verdict();
             let is_over = self.all_settled() || self.nobody_left();
             let of = if is_over { index + 1 } else { self.rounds_expected().max(index + 1) };
-            let left = self.time_left(of.saturating_sub(index + 1));
+            let left = self.time_left(of.saturating_sub(index + 1))?;
             let precision = assay_verdict::precision(&self.record)?;
             let measured = self.measured();
             self.telling.notice(&Event::RoundSaved { index, of, measured, precision, settling, left });
@@ -284,12 +281,11 @@ impl<'a> Runner<'a> {
         let runs = self.record.rounds.last().map_or(&[][..], |round| &round.runs);
         let length = length.saturating_sub(profiling::spared(&self.plan.experiment, runs));
         let next = length.mul_f64(self.taking_part() as f64 / self.took_part().max(1) as f64);
-        self.round_length = if index == 0 { next } else { self.round_length.max(next) };
+        self.timetable.expect(index, next);
         if index == 0 && self.plan.experiment.until_settled && self.pacing.is_none() {
             // Fixed before the first look, because the sequential rule must know how many there can be.
             let compared = self.plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
-            self.record.experiment.rounds =
-                planned_rounds(&self.plan.experiment, self.asking, self.round_length, compared);
+            self.record.experiment.rounds = self.timetable.planned_rounds(&self.plan.experiment, compared);
             log::planned(self.record.experiment.rounds, length);
         }
     }
@@ -301,10 +297,10 @@ impl<'a> Runner<'a> {
         }
         let settling = assay_verdict::settling(&self.record)?;
         log::looked(index, &settling);
-        if index + 1 >= least_rounds(&self.plan.experiment, settling.pairs) {
+        if index + 1 >= rounds_before_settling(&self.plan.experiment, settling.pairs) {
             let before = self.taking_part();
             self.unsettled = Some(settling.unsettled.clone());
-            self.round_length = self.round_length.mul_f64(self.taking_part() as f64 / before.max(1) as f64);
+            self.timetable.shorten(self.taking_part() as f64 / before.max(1) as f64);
         }
         Ok(Some(settling))
     }
@@ -312,18 +308,17 @@ impl<'a> Runner<'a> {
     /// What speaks against another round, if anything does.
     fn obstacle(&self) -> Option<&'static str> {
         let (experiment, done) = (&self.record.experiment, self.rounds_done());
-        let elapsed = self.asking + self.worked();
+        let now = self.stop.unpaused_now();
         let (of, fits) = if self.pacing.is_some() {
             (self.rounds_expected(), true)
         } else if self.fills_the_budget() {
             // Their turns end with the budget, unless starting the servers took longer than was predicted.
-            let is_spent = self.end_of_budget().is_some_and(|end| self.stop.time() >= end);
-            (self.rounds_expected(), done < MIN_ROUNDS || !is_spent)
+            (self.rounds_expected(), done < MIN_ROUNDS || !self.timetable.is_spent(now))
         } else {
-            (experiment.rounds, allows_another(experiment, done, elapsed, self.round_length))
+            (experiment.rounds, self.timetable.allows_another(experiment, done, now))
         };
         let obstacles = [
-            ("a person ended the run", self.stop.after_round()),
+            ("a person ended the run", self.stop.ends_with_round()),
             ("too few contenders are left", self.nobody_left()),
             ("all is settled", self.all_settled()),
             ("there were as many as were planned", done >= of),
@@ -335,7 +330,7 @@ impl<'a> Runner<'a> {
     /// Rounds with which nothing was cut: where the run chooses itself, fewer with more turns each are as good a use of the time.
     fn rounds_wanted(&self) -> u32 {
         if self.pacing.is_some() || self.plan.experiment.until_settled {
-            return self.plan.least_rounds();
+            return self.plan.guaranteed_rounds();
         }
         if self.fills_the_budget() { self.rounds_expected() } else { self.record.experiment.rounds }
     }
@@ -359,27 +354,18 @@ impl<'a> Runner<'a> {
         u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX)
     }
 
-    /// How long rounds have been measured, without the pauses.
-    fn worked(&self) -> Duration {
-        self.stop.time().saturating_duration_since(self.began)
-    }
-
-    /// When the budget is spent, of which asking contenders was a part.
-    fn end_of_budget(&self) -> Option<Instant> {
-        let budget = Duration::from_secs_f64(self.plan.experiment.budget_s?);
-        Some(self.began + budget.saturating_sub(self.asking))
-    }
-
-    /// How long so many further rounds take, and the long look where they leave time for one; never longer than the rest of the
-    /// budget, because no round is begun that would end behind it.
-    fn time_left(&self, rounds: u32) -> Duration {
-        let end = self.end_of_budget().map(|end| end.saturating_duration_since(self.stop.time()));
-        let wanted = match (&self.pacing, end, rounds) {
-            (_, _, 0) => return self.length_of_look(),
-            (Some(_), Some(left), _) => left,
-            _ => self.round_length * rounds + self.length_of_look(),
+    /// How long so many further rounds take, and the long look where they leave time and a question for one.
+    fn time_left(&self, rounds: u32) -> Result<Duration, LabError> {
+        let now = self.stop.unpaused_now();
+        if rounds == 0 {
+            return Ok(if self.has_to_look_long()? { self.length_of_look() } else { Duration::ZERO });
+        }
+        let due = self.timetable.time_of(self.plan.guaranteed_rounds().saturating_sub(self.rounds_done()));
+        let within = match (&self.pacing, self.timetable.left(now)) {
+            (Some(_), Some(left)) => left,
+            _ => self.timetable.time_for(rounds, self.length_of_look(), now),
         };
-        within(wanted, end)
+        Ok(within.max(due))
     }
 
     fn rounds_expected(&self) -> u32 {
@@ -389,7 +375,7 @@ impl<'a> Runner<'a> {
         if self.fills_the_budget() {
             return self.plan.prediction(None).rounds;
         }
-        affordable_rounds(&self.record.experiment, self.asking, self.round_length)
+        self.timetable.affordable_rounds(&self.record.experiment)
     }
 
     fn all_settled(&self) -> bool {
@@ -398,7 +384,7 @@ impl<'a> Runner<'a> {
 
     /// How far the rounds got.
     fn reached(&self) -> State {
-        if self.stop.after_round() {
+        if self.stop.ends_with_round() {
             State::Interrupted
         } else if self.rounds_done() >= self.rounds_wanted() || self.nobody_left() || self.all_settled() {
             State::Complete
@@ -425,7 +411,7 @@ impl Drop for Runner<'_> {
 /// What the hosts are from which load is to come, before anything is built. The agents end again: each load has its own.
 fn look_at_generators(plan: &RunPlan, stop: &Stop) -> Result<Vec<GeneratorHost>, LabError> {
     let own = OwnProgram { path: plan.tools.assay.clone(), version: plan.program.version.clone() };
-    let opened = open_all(&plan.generator_hosts, &own, &|| !stop.soon())?;
+    let opened = open_all(&plan.generator_hosts, &own, &|| !stop.is_requested())?;
     let look = |(agent, found): (HostGenerator, GeneratorHost)| agent.end().map(|()| found);
     Ok(opened.into_iter().map(look).collect::<Result<_, _>>()?)
 }

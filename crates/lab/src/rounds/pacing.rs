@@ -8,7 +8,7 @@ use assay_model::units::Nanos;
 use assay_verdict::allocation::{Further, Means, Replicas, Seen, Settled, time_in_turns};
 
 use super::Runner;
-use super::carousel::Pace;
+use super::cell_turns::Pace;
 use super::{lead_in, profiling, warmup};
 use crate::error::LabError;
 use crate::log;
@@ -56,8 +56,8 @@ impl Pacing {
 impl Runner<'_> {
     /// Before the first round: by what such rounds are predicted to take, and by how noisy this machine was.
     pub(super) fn open_pacing(&mut self) {
-        let Some(end) = self.end_of_budget().filter(|_| self.plan.allots()) else { return };
-        let left = end.saturating_duration_since(self.stop.time());
+        let Some(end) = self.timetable.budget_ends().filter(|_| self.plan.allots()) else { return };
+        let left = end.saturating_duration_since(self.stop.unpaused_now());
         let opening = self.plan.opening(left, self.past.as_ref());
         log::opens(opening, left);
         let costs = self.plan.costs(self.past.as_ref());
@@ -79,11 +79,11 @@ impl Runner<'_> {
 
     /// After a round of some `length`: how many further ones there will be, and what the next one may take.
     pub(super) fn pace_on(&mut self, length: Duration) -> Result<(), LabError> {
-        let (Some(pacing), Some(end)) = (&self.pacing, self.end_of_budget()) else { return Ok(()) };
+        let Some(pacing) = &self.pacing else { return Ok(()) };
         let seen = Seen::of(&self.record, self.past.as_ref())?;
         let later = self.besides_later(length, pacing.besides);
-        let now = self.stop.time();
-        let left = end.saturating_duration_since(now);
+        let now = self.stop.unpaused_now();
+        let Some(left) = self.timetable.left(now) else { return Ok(()) };
         let rest = seen.rest(&self.means(left, later));
         let further = rest.map_or(0, |rest| rest.rounds);
         let done = self.rounds_done();
@@ -117,7 +117,7 @@ impl Runner<'_> {
             left: left.into(),
             round: later.into(),
             rotation: Duration::ZERO.into(),
-            rounds: [self.plan.least_rounds(), self.record.experiment.rounds],
+            rounds: [self.plan.guaranteed_rounds(), self.record.experiment.rounds],
             turns: [MIN_ROTATIONS, MAX_ROTATIONS],
         }
     }
@@ -140,7 +140,7 @@ impl Runner<'_> {
     fn most_looks(&self, planned: u32) -> u32 {
         // `as` saturates, and the value is a whole number in range.
         let most = (f64::from(planned) * SPARE_ROUNDS).ceil() as u32;
-        most.max(self.plan.least_rounds()).min(self.plan.experiment.rounds)
+        most.max(self.plan.guaranteed_rounds()).min(self.plan.experiment.rounds)
     }
 
     /// A run that may end at its next look takes no more time for that than it took so far; its last round takes what is left.
@@ -152,7 +152,8 @@ impl Runner<'_> {
         if !self.looks() || rest.rounds == 1 {
             return MAX_ROTATIONS;
         }
-        let fitting = self.worked().saturating_sub(later).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
+        let worked = self.timetable.worked(self.stop.unpaused_now());
+        let fitting = worked.saturating_sub(later).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
         // `as` saturates, and the value is a whole number.
         (fitting as u32).clamp(MIN_ROTATIONS, rest.turns.max(MIN_ROTATIONS))
     }

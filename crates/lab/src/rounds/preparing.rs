@@ -11,13 +11,13 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
-use super::event::Event;
 use super::server_hosts::{ServerHost, longest_window};
 use super::{Runner, control, learning};
 use crate::conformance::{Inspected, Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
+use crate::event::Event;
 use crate::hosts::host::Host;
 use crate::log;
 use crate::network::ProvisionedSetting;
@@ -44,8 +44,9 @@ impl Runner<'_> {
             Ok(supplied) => {
                 if let Some(host) = supplied.agent() {
                     // A host that is lost is told of when the database is asked for.
-                    let _ =
-                        host.expect_silence(longest_window(&self.plan.experiment), &mut || !self.stop.soon());
+                    let _ = host.expect_silence(longest_window(&self.plan.experiment), &mut || {
+                        !self.stop.is_requested()
+                    });
                 }
                 log::database(&supplied.facts);
                 self.record.database = Some(supplied.facts.clone());
@@ -89,7 +90,7 @@ impl Runner<'_> {
 
     pub(super) fn prepare(&mut self) -> Result<(), LabError> {
         for index in 0..self.plan.subjects.len() {
-            if self.stop.soon() {
+            if self.stop.is_requested() {
                 break;
             }
             match self.prepare_one(index) {
@@ -136,6 +137,12 @@ impl Runner<'_> {
             [first, others @ ..] => self.prepare_on_each(contender, process, &first.host, others)?,
         };
         self.record.contenders[index].versions = versions;
+        let host = self.server_hosts.first().map_or(&self.here, |server| &server.host);
+        if let Some(container) = &process.container
+            && let Some(id) = host.image(&process.folder, &container.image)
+        {
+            self.record.contenders[index].command = container.command(&id);
+        }
         Ok(())
     }
 
@@ -205,7 +212,7 @@ impl Runner<'_> {
             self.fit_limit(limit, &answers);
             self.ask_one(limit);
         }
-        self.asking = began.elapsed();
+        self.timetable.asked_for(began.elapsed());
         self.save()
     }
 
@@ -214,7 +221,7 @@ impl Runner<'_> {
     fn fit_limit(&mut self, limit: usize, answers: &[Learnt]) {
         let plan = self.plan;
         let is_gone = self.record.contenders[limit].not_run.is_some();
-        if plan.stand_ins.is_empty() || is_gone || self.stop.soon() {
+        if plan.stand_ins.is_empty() || is_gone || self.stop.is_requested() {
             return;
         }
         let stand_ins = plan.workloads.iter().filter(|of| plan.stand_ins.contains(&of.name));
@@ -244,7 +251,7 @@ impl Runner<'_> {
         let subject = &self.subjects[index];
         let (rules, sized) = (self.plan.is_asked(subject), self.plan.sized(subject));
         let is_gone = self.record.contenders[index].not_run.is_some();
-        if is_gone || self.stop.soon() || (!rules && sized.is_empty()) {
+        if is_gone || self.stop.is_requested() || (!rules && sized.is_empty()) {
             return Vec::new();
         }
         let setting = self.asked_in(index);
@@ -315,9 +322,9 @@ fn of_other_versions(hosts: [&str; 2], versions: [&BTreeMap<String, String>; 2])
 fn no_length() -> NotRun {
     NotRun {
         stage: Stage::Needs,
-        reason: "it would send as many bytes as the others do, and of none of them a right answer is known"
+        reason: "it sends as many bytes as the others do, and none of them is known to answer rightly"
             .to_owned(),
-        remedy: Some("mend what they answer, or leave the limit out with '!assay'".to_owned()),
+        remedy: Some("see why they do not, or leave the limit out with '!assay'".to_owned()),
         log_tail: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_model::profile::{Facet, Refused, Sampled, Traced};
 
-use crate::hosts::error::HostError;
+use crate::host_error::HostError;
 use crate::hosts::host::JobHandle;
 use crate::hosts::message::ProfileKind;
 

@@ -11,11 +11,11 @@ use assay_model::units::Nanos;
 use assay_verdict::Times;
 use assay_verdict::rates::rate_for;
 
-use super::event::Event;
 use super::halt::Halt;
 use super::profiler;
-use super::server_run::{OngoingRun, ServerRun, wanted};
+use super::server_run::{OngoingRun, ServerRun, while_wanted};
 use super::telling::Telling;
+use crate::event::Event;
 use crate::generator::Generator;
 use crate::hosts::host::JobHandle;
 use crate::log;
@@ -30,7 +30,7 @@ impl OngoingRun<'_> {
         let Some(job) = self.server.seen().cloned().filter(|_| !is_control) else { return Ok(()) };
         for cell in cells {
             let Some(arrival) = self.arrival_in(&cell) else { continue };
-            if self.server_run.stop.soon() {
+            if self.server_run.stop.is_requested() {
                 return Err(Halt::Stopped);
             }
             self.profile_at(&cell, arrival, slices, &job, telling)?;
@@ -112,11 +112,11 @@ impl OngoingRun<'_> {
     /// accepts them, and agrees on keys, no sooner than it comes to it.
     fn settled(&mut self, cell: &Cell, arrival: &Arrival) -> Result<Generator, Halt> {
         let Self { server_run, server, .. } = self;
-        let mut generator =
-            server_run.generator_of(server, (cell, arrival.clone()), server_run.generator_cpus, "load")?;
-        wanted(server, server_run.stop, |wanted| generator.await_connections(wanted))?;
+        let mut generator = server_run.generator(server, cell, arrival.clone())?;
+        while_wanted(server, server_run.stop, |wanted| generator.await_connections(wanted))?;
         let settle = Nanos::from_secs_f64(PROFILE_SETTLE_S);
-        let turn = wanted(server, server_run.stop, |wanted| generator.window(settle, Nanos::ZERO, wanted))?;
+        let turn =
+            while_wanted(server, server_run.stop, |wanted| generator.window(settle, Nanos::ZERO, wanted))?;
         self.loaded += length_of(&turn);
         Ok(generator)
     }
@@ -124,7 +124,7 @@ impl OngoingRun<'_> {
     /// Loads the server for a moment.
     fn slice(&mut self, generator: &mut Generator, length_s: f64) -> Result<LoadTurn, Halt> {
         let length = Nanos::from_secs_f64(length_s);
-        let turn = wanted(&mut self.server, self.server_run.stop, |wanted| {
+        let turn = while_wanted(&mut self.server, self.server_run.stop, |wanted| {
             generator.window(Nanos::ZERO, length, wanted)
         })?;
         self.loaded += length_of(&turn);
@@ -133,7 +133,7 @@ impl OngoingRun<'_> {
 
     /// Closes the connections of a slice; what the generator saw in it.
     fn end_slice(&mut self, generator: Generator) -> Result<LoadReport, Halt> {
-        let load = wanted(&mut self.server, self.server_run.stop, |wanted| generator.finish(wanted))?;
+        let load = while_wanted(&mut self.server, self.server_run.stop, |wanted| generator.finish(wanted))?;
         self.check_server(load.books.failed() > 0)?;
         Ok(load)
     }

@@ -12,13 +12,13 @@ use assay_model::setting::Setting;
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::carousel::Pace;
+use super::cell_turns::Pace;
 use super::ensemble::{EndedRun, Ensemble};
-use super::event::Event;
 use super::pacing::Pacing;
 use super::server_run::ServerRun;
 use super::warmup;
 use crate::database::Supplied;
+use crate::event::Event;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::log;
 use crate::network::ProvisionedSetting;
@@ -84,7 +84,7 @@ impl Runner<'_> {
                 present.push(part.setting)
             }
         });
-        let (began, count) = (self.stop.time(), present.len() as f64);
+        let (began, count) = (self.stop.unpaused_now(), present.len() as f64);
         for (done, setting) in present.iter().copied().enumerate() {
             let pace = self.pace_of_part(index, began, (done + 1) as f64 / count);
             let together: Vec<Part> = parts.iter().filter(|part| part.setting == setting).copied().collect();
@@ -100,9 +100,9 @@ impl Runner<'_> {
 
     /// One life of a subject, measured in one piece.
     fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
-        if !self.stop.soon() {
-            let place = self.place(part);
-            let run = self.server_run(round, part, &place, order).run_alone(&self.telling);
+        if !self.stop.is_requested() {
+            let allotment = self.allotment(part);
+            let run = self.server_run(round, part, &allotment, order).run_alone(&self.telling);
             self.file_run(part.subject, run);
             self.tell_verdict_in_round();
         }
@@ -126,7 +126,7 @@ impl Runner<'_> {
                 log::divided(round, number, &members, common.as_ref().map(names), &self.room());
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
-            let now = self.stop.time();
+            let now = self.stop.unpaused_now();
             let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
             let own = Pace { until, ..pace };
             let begun = self.group(Group { round, number, parts: group, common }, order, own);
@@ -138,7 +138,7 @@ impl Runner<'_> {
     /// Those parts, and further processes of whoever gets some: as many as take a small part of the round's time, where that does not
     /// split it.
     fn with_replicas(&self, parts: &[Part], pace: Pace) -> Vec<Part> {
-        let round = pace.until.map(|until| until.saturating_duration_since(self.stop.time()));
+        let round = pace.until.map(|until| until.saturating_duration_since(self.stop.unpaused_now()));
         let mut left = round.unwrap_or_default().mul_f64(SHARE_OF_REPLICAS);
         let mut all = parts.to_vec();
         for part in parts {
@@ -218,10 +218,10 @@ impl Runner<'_> {
         }
     }
 
-    /// What there is for servers that live at once, while none of them does.
+    /// What there is where servers live for those that live at once, while none of them does.
     pub(super) fn room(&self) -> Room {
-        let available = assay_host::memory::available();
         // `as` saturates, and a share of a number of bytes is none that is too great.
+        let available = self.home().available_memory();
         let available = available.map(|bytes| (bytes as f64 * SHARE_OF_MEMORY) as u64);
         let sessions = self.database.as_ref().and_then(Supplied::sessions);
         Room {
@@ -233,9 +233,9 @@ impl Runner<'_> {
     /// Those of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
     fn group(&mut self, group: Group<'_>, order: &[usize], pace: Pace) -> Vec<Part> {
         let Group { round, number, parts, common } = group;
-        let places: Vec<Allotment> = parts.iter().map(|part| self.place(*part)).collect();
-        let server_runs = parts.iter().zip(&places).map(|(part, place)| {
-            let mut server_run = self.server_run(round, *part, place, order);
+        let allotments: Vec<Allotment> = parts.iter().map(|part| self.allotment(*part)).collect();
+        let server_runs = parts.iter().zip(&allotments).map(|(part, allotment)| {
+            let mut server_run = self.server_run(round, *part, allotment, order);
             if number > 0 && Some(*part) == common {
                 // Only that by which the groups are joined; all else it was measured in before.
                 server_run.cells.retain(|cell| self.plan.experiment.is_turned(cell));
@@ -295,14 +295,13 @@ impl Runner<'_> {
     /// As much of the time for all rounds as each of the others has.
     fn equal_part(&self, round: u32) -> Pace {
         let further = self.rounds_expected().max(round + 1) - round;
-        let now = self.stop.time();
-        let left = self.end_of_budget().map(|end| end.saturating_duration_since(now));
-        let until = left.map(|left| now + left / further);
+        let now = self.stop.unpaused_now();
+        let until = self.timetable.left(now).map(|left| now + left / further);
         Pace { most: MAX_ROTATIONS, until, planned: None }
     }
 
     /// What a part has to itself.
-    pub(super) fn place(&self, part: Part) -> Allotment {
+    pub(super) fn allotment(&self, part: Part) -> Allotment {
         let provisioned = &self.settings[part.setting];
         let queues = provisioned.queues(&self.subjects[part.subject], &self.plan.isolation);
         Allotment { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
@@ -313,7 +312,7 @@ impl Runner<'_> {
         &'l self,
         round: u32,
         part: Part,
-        place: &'l Allotment,
+        allotment: &'l Allotment,
         order: &[usize],
     ) -> ServerRun<'l> {
         let ProvisionedSetting { setting, link, .. } = &self.settings[part.setting];
@@ -335,9 +334,9 @@ impl Runner<'_> {
             host: self.home(),
             hosts: self.server_host().and_then(|host| host.load.as_ref()),
             link,
-            queues: place.queues,
+            queues: allotment.queues,
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
-            generator_cpus: &place.generator_cpus,
+            generator_cpus: &allotment.generator_cpus,
             probe: &self.probe,
             gauge: self.gauge.as_ref(),
             energy: self.energy.as_ref(),
@@ -352,8 +351,8 @@ impl Runner<'_> {
                 replica => self.log(part, format!("{round}-{replica}")),
             },
             work: &self.work,
-            began: self.began,
-            budget_ends: self.end_of_budget(),
+            began: self.timetable.began(),
+            budget_ends: self.timetable.budget_ends(),
             database: self.database.as_ref().map(|supplied| &supplied.access),
             commands: &self.commands,
             stop: self.stop,

@@ -28,7 +28,7 @@ pub(super) struct ServerHost {
 
 /// The agents of all hosts of servers, with what they are; of `store` nothing travels there.
 pub(super) fn open(plan: &RunPlan, store: &Store, stop: &Stop) -> Result<Vec<(Host, PlacedHost)>, LabError> {
-    let mut wanted = || !stop.soon();
+    let mut wanted = || !stop.is_requested();
     let mut open = |host| {
         let runs = Some(store.root());
         let opened = Host::open(host, &plan.tools, &plan.program.version, runs, &mut wanted)?;

@@ -17,12 +17,13 @@ use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use assay_verdict::allocation::Settled;
 
-use super::event::Event;
 use super::halt::Halt;
+use super::server_hosts::longest_window;
 use super::telling::Telling;
+use crate::access::Access;
 use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
-use crate::database::Access;
+use crate::event::Event;
 use crate::generator::{Generator, Hosts, LoadError, LoadOrder};
 use crate::hosts::host::Host;
 use crate::log;
@@ -125,9 +126,8 @@ impl<'a> ServerRun<'a> {
         match self.begin(telling) {
             Err(run) => *run,
             Ok(mut ongoing) => {
-                let measured = ongoing.warm_up(telling).and_then(|()| ongoing.windows(telling, |_| true));
-                let measured = measured.and_then(|()| ongoing.cross_check(telling));
-                let measured = measured.and_then(|()| ongoing.profile(telling));
+                let warm = ongoing.warm_up(telling);
+                let measured = warm.and_then(|()| ongoing.measure_in_one_piece(telling, |_| true));
                 ongoing.end(measured)
             }
         }
@@ -193,7 +193,7 @@ impl<'a> ServerRun<'a> {
 
     /// Whether the kernel under the server takes the time of interrupts out of that of programs; `None` where that is not known.
     pub(super) fn interrupts_apart(&self) -> Option<bool> {
-        self.host.interrupts_apart().unwrap_or(self.record.host.interrupts_apart)
+        self.host.interrupts_apart(self.record.host.interrupts_apart)
     }
 
     /// The workloads of its cells, as it is asked for them.
@@ -236,29 +236,24 @@ impl<'a> ServerRun<'a> {
     }
 
     fn load_by(&self, server: &mut Server, files: &Files, order: &Order<'_>) -> Result<LoadReport, Halt> {
-        let order =
-            LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(files, order) };
-        wanted(server, self.stop, |wanted| order.measure(&self.plan.tools, self.link, self.work, wanted))
+        let order = self.load_order(files, order);
+        while_wanted(server, self.stop, |wanted| {
+            order.measure(&self.plan.tools, self.link, self.work, wanted)
+        })
     }
 
-    /// A generator for windows of `cell` on the same connections.
-    pub(super) fn generator(&self, server: &mut Server, cell: &Cell) -> Result<Generator, Halt> {
-        self.generator_on(server, cell, self.generator_cpus, "load")
+    /// A generator for windows of `cell` on the same connections, in which requests arrive so.
+    pub(super) fn generator(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        arrival: Arrival,
+    ) -> Result<Generator, Halt> {
+        self.generator_on(server, (cell, arrival), self.generator_cpus, "load")
     }
 
     /// A generator on a share of the generator's CPUs; `name` sets it apart from others of this life.
     pub(super) fn generator_on(
-        &self,
-        server: &mut Server,
-        cell: &Cell,
-        cpus: &CpuSet,
-        name: &str,
-    ) -> Result<Generator, Halt> {
-        self.generator_of(server, (cell, Arrival::Closed), cpus, name)
-    }
-
-    /// A generator for windows in which requests arrive so, on some of the generator's CPUs.
-    pub(super) fn generator_of(
         &self,
         server: &mut Server,
         (cell, arrival): (&Cell, Arrival),
@@ -266,12 +261,15 @@ impl<'a> ServerRun<'a> {
         name: &str,
     ) -> Result<Generator, Halt> {
         let files = Files { cpus: cpus.to_string(), ..self.files(server, cell) };
-        let length = Span::Seconds(0.0);
+        let longest = longest_window(&self.plan.experiment);
+        let length = Span::Seconds(longest.as_secs_f64());
         let order = Order { cell, arrival, settle_s: 0.0, length, window: 0 };
         let order = self.load_order(&files, &order);
         // Where a server was running before, its A/A control is that very server.
         let name = format!("{name}-{}-{}", self.subject.identity.name, self.replica);
-        wanted(server, self.stop, |_| Generator::begin(&order, &self.plan.tools, self.link, self.work, &name))
+        while_wanted(server, self.stop, |_| {
+            Generator::begin(&order, &self.plan.tools, self.link, self.work, &name)
+        })
     }
 
     fn files(&self, server: &Server, cell: &Cell) -> Files {
@@ -325,7 +323,7 @@ struct Files {
 }
 
 /// Has the generator do something while the server lives and nobody wants to stop at once.
-pub(super) fn wanted<T>(
+pub(super) fn while_wanted<T>(
     server: &mut Server,
     stop: &Stop,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, LoadError>,
@@ -333,7 +331,7 @@ pub(super) fn wanted<T>(
     let mut death = None;
     let mut wanted = || {
         death = server.death(Stage::Load);
-        death.is_none() && !stop.now()
+        death.is_none() && !stop.is_immediate()
     };
     work(&mut wanted).map_err(|error| {
         let death = death.or_else(|| match error {

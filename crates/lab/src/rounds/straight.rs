@@ -6,12 +6,12 @@ use std::time::Duration;
 use assay_model::experiment::Cell;
 use assay_model::record::Measurement;
 
-use super::event::Event;
 use super::halt::Halt;
 use super::server_run::{OngoingRun, Order};
 use super::telling::Telling;
 use super::watch::Watch;
 use crate::contender::Server;
+use crate::event::Event;
 use crate::plan::pairs;
 
 /// The upstream's count of requests before a load.
@@ -70,6 +70,6 @@ impl OngoingRun<'_> {
         self.check_server(load.books.failed() > 0)?;
         let beside_generator = self.server_run.is_upstream_beside_generator();
         let seen = seen.of_upstream(beside_generator);
-        Ok(Some(Box::new(seen.beside(&self.server_run, order.cell, age, load))))
+        Ok(Some(Box::new(seen.into_measurement(&self.server_run, order.cell, age, load))))
     }
 }

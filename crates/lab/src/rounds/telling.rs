@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
-use super::event::{Event, Observer};
+use assay_model::experiment::Cell;
+use assay_model::load::LoadTurn;
+
+use crate::event::{Event, Observer};
 use crate::stop::Stop;
 
 /// The observer of a run, shared by all that happens in it, which is one thing at a time.
@@ -24,6 +27,12 @@ impl<'a> Telling<'a> {
             let length = stop.wait();
             self.notice(&Event::Resumed { length });
         }
+    }
+
+    /// Tells of a turn in which a contender was under this load.
+    pub(super) fn turned(&self, contender: &str, cell: &Cell, load: &LoadTurn) {
+        let (per_second, failed) = (load.window_ns.rate_of(load.ok), load.failed);
+        self.notice(&Event::Turned { contender, cell, per_second, failed });
     }
 
     pub(super) fn notice(&self, event: &Event<'_>) {

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use assay_host::counters::Counters;
 use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
 use assay_model::record::{Run, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
-use super::event::Event;
 use super::halt::Halt;
-use super::server_run::{OngoingRun, ServerRun, wanted};
+use super::server_run::{OngoingRun, ServerRun, while_wanted};
 use super::telling::Telling;
 use super::warmup_length::{Life, WarmupLength, gets_warm, is_warmed_by_load};
 use super::warmup_rule::{WARMUP_SLICE_S, rate_at_the_end, slices_needed};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
+use crate::event::Event;
 use crate::generator::Generator;
 use crate::log;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
@@ -87,7 +88,7 @@ impl OngoingRun<'_> {
         let cell = Cell { connections, ..cell.capacity() };
         let length = self.warmup_length(&cell).until_near(self.server_run.warm_rate(&cell.workload));
         let warmup = self.server_run.warm_up_on(&mut self.server, &cell, length)?;
-        let counting_s = warmup.counted.as_ref().map_or(0.0, |_| self.server_run.counting_s());
+        let counting_s = if had_counting_slice(&warmup) { self.server_run.counting_s() } else { 0.0 };
         self.loaded += Nanos::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s);
         self.file_warmup(warmup, telling);
         Ok(())
@@ -134,8 +135,8 @@ impl ServerRun<'_> {
         let workload = cell.workload.clone();
         let mut warmup = Warmup { workload, per_second: Vec::new(), settled: false, counted: None };
         if !length.is_reached(&[]) || !is_counted {
-            let mut generator = self.generator(server, cell)?;
-            wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
+            let mut generator = self.generator(server, cell, Arrival::Closed)?;
+            while_wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
             warmup.per_second = self.warm_up_by(server, &mut generator, |done| length.is_reached(done))?;
             if !is_counted {
                 warmup.counted = Some(self.count(server, &mut generator)?);
@@ -153,9 +154,10 @@ impl ServerRun<'_> {
         is_enough: impl Fn(&[f64]) -> bool,
     ) -> Result<Vec<f64>, Halt> {
         let (slice, mut per_second) = (Nanos::from_secs_f64(WARMUP_SLICE_S), Vec::new());
-        while !is_enough(&per_second) && !self.stop.soon() {
+        while !is_enough(&per_second) && !self.stop.is_requested() {
             // No window: what is answered here is in no percentile of the turns that follow on the same connections.
-            let load = wanted(server, self.stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
+            let load =
+                while_wanted(server, self.stop, |wanted| generator.window(slice, Nanos::ZERO, wanted))?;
             per_second.push(slice.rate_of(load.slices.ok.iter().sum()));
         }
         Ok(per_second)
@@ -197,11 +199,14 @@ impl ServerRun<'_> {
         COUNTING_S.min(self.plan.experiment.window_s)
     }
 
-    /// One more slice for what must not be counted inside a window: a counted system call takes longer.
+    /// One more slice for what must not be counted inside a window: a counted system call takes longer. None where nothing can be counted.
     pub(super) fn count(&self, server: &mut Server, generator: &mut Generator) -> Result<Counted, Halt> {
         let length = Nanos::from_secs_f64(self.counting_s());
         let counters = Counters::start(&self.plan.isolation.server);
-        let turn = wanted(server, self.stop, |wanted| generator.window(length, Nanos::ZERO, wanted))?;
+        if !counters.count_anything() {
+            return Ok(counters.finish(0));
+        }
+        let turn = while_wanted(server, self.stop, |wanted| generator.window(length, Nanos::ZERO, wanted))?;
         Ok(counters.finish(turn.answered))
     }
 }
@@ -214,8 +219,13 @@ pub(super) fn load_before_turns(run: &Run) -> Duration {
 
 /// Load of a first life's warm-up.
 pub(super) fn given(warmup: &Warmup) -> Duration {
-    let counting_s = warmup.counted.as_ref().map_or(0.0, |_| COUNTING_S);
+    let counting_s = if had_counting_slice(warmup) { COUNTING_S } else { 0.0 };
     Duration::from_secs_f64(warmup.per_second.len() as f64 * WARMUP_SLICE_S + counting_s)
+}
+
+/// Whether a warm-up had the slice in which system calls are counted.
+pub(super) fn had_counting_slice(warmup: &Warmup) -> bool {
+    warmup.counted.as_ref().is_some_and(Counted::is_known)
 }
 
 /// What of it a later life does not get, which has `least` slices if they are as many.
@@ -230,11 +240,14 @@ mod tests {
 
     #[test]
     fn later_lives_are_spared_what_the_first_got_beyond_that() {
-        let (workload, counted) = ("hello".to_owned(), Some(Counted::default()));
+        let (workload, counted) =
+            ("hello".to_owned(), Some(Counted { system_calls: Some(7), ..Counted::default() }));
         let per_second = vec![50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0];
         let warmup = Warmup { workload, per_second, settled: true, counted };
         assert_eq!(spared(&warmup, 0), Duration::from_millis(4 * 250 + 100));
         assert_eq!(spared(&warmup, 5), Duration::from_millis(2 * 250 + 100), "a rest asks for more");
         assert_eq!(spared(&warmup, usize::MAX), Duration::from_millis(100));
+        let uncounted = Warmup { counted: Some(Counted::default()), ..warmup };
+        assert_eq!(spared(&uncounted, usize::MAX), Duration::ZERO, "nothing could be counted");
     }
 }

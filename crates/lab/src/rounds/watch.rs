@@ -141,7 +141,7 @@ impl Watch {
             system: used.map(|used| used.system),
             gauge_ns: Nanos::ZERO,
             energy,
-            speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
+            speed: speed_around(self.speed, server_run.probe.run().unwrap_or_default()),
         };
         match of_server {
             Some(JobUse::ByThread(threads)) => seen.with(server, *threads),
@@ -188,7 +188,7 @@ impl CompanionWatch {
     fn finish(self, with_server: Option<&HostUse>) -> Option<(Usage, bool)> {
         let used = match self.look {
             Look::With(place) => with_server?.jobs.get(place)?.clone()?,
-            Look::Apart(span) => span.finish_soon()?.jobs.into_iter().next()??,
+            Look::Apart(span) => span.finish_without_memory()?.jobs.into_iter().next()??,
         };
         let usage = match used {
             JobUse::ByThread(threads) => threads.usage,
@@ -211,7 +211,7 @@ fn own_quota() -> Option<Throttling> {
 }
 
 /// The machine's speed before and after; a probe that failed says nothing against the window.
-fn beside(before: Vec<CpuSpeed>, after: Vec<CpuSpeed>) -> Option<WindowSpeed> {
+fn speed_around(before: Vec<CpuSpeed>, after: Vec<CpuSpeed>) -> Option<WindowSpeed> {
     (!before.is_empty() && !after.is_empty()).then_some(WindowSpeed { before, after })
 }
 
@@ -301,9 +301,8 @@ impl Seen {
     pub(super) fn machine(&self, server_run: &ServerRun<'_>) -> Machine {
         let machine = match &self.system {
             Some(system) => self.counters(server_run, system, self.server.as_ref()),
-            None => {
-                self.beside_generator(server_run, Machine { server_idle_share: 1.0, ..Machine::default() })
-            }
+            None => self
+                .with_generators_host(server_run, Machine { server_idle_share: 1.0, ..Machine::default() }),
         };
         let [server_throttled, own_throttled] = self.throttled;
         Machine { server_throttled, own_throttled, ..machine }
@@ -317,11 +316,11 @@ impl Seen {
         let generator = if self.here.is_none() { generator } else { &CpuSet::new() };
         let apart = server_run.interrupts_apart();
         let machine = system.machine(server, generator, known.as_ref(), apart, self.others_ns);
-        self.beside_generator(server_run, machine)
+        self.with_generators_host(server_run, machine)
     }
 
-    /// What the machine of a server on another host did, with what this one did beside the generator.
-    fn beside_generator(&self, server_run: &ServerRun<'_>, there: Machine) -> Machine {
+    /// What the machine of a server on another host did, with what this one, the generator's, did.
+    fn with_generators_host(&self, server_run: &ServerRun<'_>, there: Machine) -> Machine {
         let Some(here) = &self.here else { return there };
         let of_generator = here.shares(&server_run.plan.isolation.generator);
         Machine {
@@ -331,8 +330,8 @@ impl Seen {
         }
     }
 
-    /// Beside what the generator saw.
-    pub(super) fn beside(
+    /// The window of `cell` in which this was seen, and `load` by the generator.
+    pub(super) fn into_measurement(
         self,
         server_run: &ServerRun<'_>,
         cell: &Cell,

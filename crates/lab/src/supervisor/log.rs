@@ -1,5 +1,6 @@
 //! Logs of bounded size: writing one from a pipe, and reading the last lines of one, or the last words of a process that died.
 
+use std::collections::VecDeque;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -8,30 +9,59 @@ use crate::secrets::Secrets;
 
 /// Bytes at the end of a log that are looked at for its last lines.
 const TAIL_BYTES: u64 = 16 << 10;
+/// Bytes at the end of a program's output that are kept of a log that is over its limit.
+const LAST_BYTES: usize = 16 << 10;
 /// Longest line that is shown.
 const LINE_CHARS: usize = 400;
 
-/// Copies `from` to `log` until the end of input; of more than `limit` bytes the rest is read and thrown away, so that a
-/// talkative program never blocks on a full pipe and never fills the disk.
+/// Copies `from` to `log` until the end of input. Of more than `limit` bytes only the end follows, which tells why a program died: the
+/// rest is read and thrown away, so that a talkative one never blocks on a full pipe and never fills the disk.
 pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
     let mut left = limit;
-    let mut is_cut = false;
+    let mut last = LastBytes::default();
     let mut buffer = [0; 16 << 10];
     loop {
         let read = match from.read(&mut buffer) {
-            Ok(0) => return,
+            Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => return,
+            Err(_) => break,
         };
-        let kept = usize::try_from(left).map_or(read, |left| left.min(read));
+        let (kept, over) = buffer[..read].split_at(usize::try_from(left).map_or(read, |left| left.min(read)));
         // A full disk must not stop the reading.
-        let _ = log.write_all(&buffer[..kept]);
-        left -= kept as u64;
-        if kept < read && !is_cut {
-            is_cut = true;
-            let _ = write!(log, "\n[assay: the log ends here, at its limit of {limit} bytes]\n");
+        let _ = log.write_all(kept);
+        left -= kept.len() as u64;
+        if !over.is_empty() && last.seen == 0 {
+            let _ =
+                write!(log, "\n[assay: the log ends here, at its limit of {limit} bytes; its end follows]\n");
         }
+        last.see(over);
+    }
+    let _ = log.write_all(&last.whole_lines());
+}
+
+/// The end of what is too much for a log.
+#[derive(Default)]
+struct LastBytes {
+    kept: VecDeque<u8>,
+    /// All bytes so far.
+    seen: u64,
+}
+
+impl LastBytes {
+    fn see(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len() as u64;
+        self.kept.extend(&bytes[bytes.len().saturating_sub(LAST_BYTES)..]);
+        self.kept.drain(..self.kept.len().saturating_sub(LAST_BYTES));
+    }
+
+    /// What was kept, from the beginning of a line on where something before it was thrown away.
+    fn whole_lines(mut self) -> Vec<u8> {
+        if self.seen > self.kept.len() as u64 {
+            let begun = self.kept.iter().position(|byte| *byte == b'\n').map_or(self.kept.len(), |at| at + 1);
+            self.kept.drain(..begun);
+        }
+        self.kept.into()
     }
 }
 
@@ -96,12 +126,29 @@ mod tests {
         log.clear();
         pump(&[b'x'; 100_000][..], &mut log, 4);
         assert!(log.starts_with(b"xxxx\n[assay: the log ends here"), "{}", String::from_utf8_lossy(&log));
-        assert!(log.len() < 100);
+        assert!(log.len() < 100, "of a line without an end only its beginning is there");
         // A limit that is reached at the very end of a read is passed by the next one.
         log.clear();
         pump(&[b'x'; 100_000][..], &mut log, 32 << 10);
         let note = &log[32 << 10..];
         assert!(note.starts_with(b"\n[assay: the log ends here") && note.len() < 100, "{}", note.len());
+    }
+
+    #[test]
+    fn a_talkative_program_has_its_last_words() {
+        let mut said = "GET /index.html\n".repeat(9_000).into_bytes();
+        said.extend_from_slice(b"FATAL: cannot open /etc/app.key\n");
+        let folder = tempfile::tempdir().expect("folder");
+        let log = folder.path().join("log");
+        pump(&said[..], std::fs::File::create(&log).expect("log"), 64 << 10);
+        let told = tail_of_death(&log, 5, &Secrets::default());
+        assert_eq!(told.last().map(String::as_str), Some("FATAL: cannot open /etc/app.key"), "{told:?}");
+        let kept = std::fs::read(&log).expect("log");
+        assert!(kept.len() < (64 << 10) + LAST_BYTES + 100, "{}", kept.len());
+        // What is over the limit and short is there in full.
+        let mut log = Vec::new();
+        pump(&b"first\nsecond\nlast\n"[..], &mut log, 8);
+        assert!(log.starts_with(b"first\nse\n[assay: ") && log.ends_with(b"]\ncond\nlast\n"), "{log:?}");
     }
 
     #[test]

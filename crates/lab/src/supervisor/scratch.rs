@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
 use crate::in_use;
+use crate::marks;
 use crate::owner::is_own;
 
 /// The right of others to write (inode(7)). They may be let through: whoever serves a database from its folder is another user.
@@ -26,6 +27,8 @@ pub(super) fn take(folder: &Path) -> Result<File, String> {
     let taken = in_use::hold(folder).map_err(|error| cannot(error.to_string()))?;
     let found = taken.metadata().map_err(|error| cannot(error.to_string()))?;
     if is_ours || (is_own(&found) && found.mode() & OTHERS_WRITE == 0) {
+        // Without it `assay clean` leaves the folder, should all who watch over it be killed at once; a full disk is no reason not to start.
+        let _ = marks::mark(folder);
         return Ok(taken);
     }
     Err(format!(
@@ -73,6 +76,7 @@ mod tests {
         let folder = root.path().join("scratch");
         let taken = take(&folder).expect("made");
         assert!(!in_use::is_free(&folder));
+        assert!(marks::is_marked(&folder), "`assay clean` would leave it");
         drop(taken);
         assert!(in_use::is_free(&folder));
         remove(&folder);

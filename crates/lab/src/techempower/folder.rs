@@ -5,24 +5,26 @@
 //! Without a seccomp filter they run as there, so that a system call costs the same inside as outside.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroU16;
+use std::path::Path;
 
 use assay_model::contender::{Build, Kind, Need, Run};
 use assay_model::identity::{Identity, Origin};
 use serde::Deserialize;
 
-use super::{TestType, results};
-use crate::catalogue::Warning;
+use super::{TestType, engine, results};
 use crate::error::{LabError, SourcePlace};
 use crate::inherited::Inherited;
 use crate::names::name_of;
 use crate::subject::{Container, Launch, OwnPaths, Process, Subject};
+use crate::warning::Warning;
 
 const CONFIG: &str = "benchmark_config.json";
 /// Container engines, the one that needs no daemon first: its containers are our descendants, and end with us.
 const ENGINES: [&str; 2] = ["podman", "docker"];
 /// Where engines are and where their settings lie (podman(1), docker(1)).
-const ENGINE_VARIABLES: [&str; 12] = [
+const ENGINE_VARIABLES: [&str; 13] = [
+    "BUILDAH_ISOLATION",
     "CONTAINERS_CONF",
     "CONTAINERS_REGISTRIES_CONF",
     "CONTAINERS_STORAGE_CONF",
@@ -51,6 +53,10 @@ const ID_FILE: &str = "container";
 /// that contenders are given.
 const RUN_SCRIPT: &str = include_str!("container.sh");
 
+/// Builds the image and prints its id, on the last line. Arguments: a folder for what passes by, then the command without the option for
+/// the id.
+const BUILD_SCRIPT: &str = include_str!("build.sh");
+
 /// The part of `benchmark_config.json` that matters here.
 #[derive(Debug, Deserialize)]
 struct Config {
@@ -61,21 +67,21 @@ struct Config {
 /// One test: a Dockerfile, a port, and the paths that it answers.
 #[derive(Debug, Deserialize)]
 struct Test {
-    port: u16,
+    port: NonZeroU16,
     #[serde(default)]
-    json_url: Option<String>,
+    json_url: Option<Target>,
     #[serde(default)]
-    db_url: Option<String>,
+    db_url: Option<Target>,
     #[serde(default)]
-    query_url: Option<String>,
+    query_url: Option<Target>,
     #[serde(default)]
-    fortune_url: Option<String>,
+    fortune_url: Option<Target>,
     #[serde(default)]
-    update_url: Option<String>,
+    update_url: Option<Target>,
     #[serde(default)]
-    plaintext_url: Option<String>,
+    plaintext_url: Option<Target>,
     #[serde(default)]
-    cached_query_url: Option<String>,
+    cached_query_url: Option<Target>,
     #[serde(default)]
     database: String,
     #[serde(default)]
@@ -96,6 +102,22 @@ struct Test {
     tags: Vec<String>,
 }
 
+/// A path that a request can be made of.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Target(String);
+
+impl TryFrom<String> for Target {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.chars().find(|c| c.is_control() || c.is_whitespace()) {
+            Some(c) => Err(format!("a path with {c:?}, which no request can have")),
+            None => Ok(Self(text)),
+        }
+    }
+}
+
 /// Whether a folder is an implementation of the source's.
 pub(crate) fn is_implementation(folder: &Path) -> bool {
     folder.join(CONFIG).is_file()
@@ -110,8 +132,10 @@ pub(crate) fn subjects(folder: &Path) -> Result<(Vec<Subject>, Vec<Warning>), La
     let folder = folder.canonicalize().map_err(|source| LabError::read(folder, source))?;
     let file = folder.join(CONFIG);
     let config: Config = results::read(&file, "a benchmark_config.json of the TechEmpower toolset")?;
-    let engine = engine();
     let (mut subjects, mut warnings) = (Vec::new(), Vec::new());
+    let place = || SourcePlace { file: file.clone(), line: 1, column: 1 };
+    let (engine, silent) = engine::choose(ENGINES, &inherited());
+    warnings.extend(silent.into_iter().map(|message| Warning { place: place(), message }));
     let mut tests: Vec<(&String, &Test)> = config.tests.iter().flatten().collect();
     tests.sort_by_key(|(name, _)| (*name != DEFAULT_TEST, *name));
     for (name, test) in tests {
@@ -128,10 +152,9 @@ pub(crate) fn subjects(folder: &Path) -> Result<(Vec<Subject>, Vec<Warning>), La
             None
         };
         match left_out {
-            Some(why) => warnings.push(Warning {
-                place: SourcePlace { file: file.clone(), line: 1, column: 1 },
-                message: format!("{full} is left out: {why}"),
-            }),
+            Some(why) => {
+                warnings.push(Warning { place: place(), message: format!("{full} is left out: {why}") })
+            }
             None => subjects.push(subject(&folder, &full, test, engine)),
         }
     }
@@ -140,14 +163,6 @@ pub(crate) fn subjects(folder: &Path) -> Result<(Vec<Subject>, Vec<Warning>), La
         return Err(LabError::Argument { given: file.display().to_string(), problem });
     }
     Ok((subjects, warnings))
-}
-
-/// The first engine on the PATH; where there is none, the one that is looked for in vain.
-fn engine() -> &'static str {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let there = |name: &&str| folders.iter().any(|folder| folder.join(name).is_file());
-    ENGINES.into_iter().find(there).unwrap_or(ENGINES[0])
 }
 
 fn subject(folder: &Path, name: &str, test: &Test, engine: &str) -> Subject {
@@ -187,10 +202,13 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
     let dockerfile = test.dockerfile.clone().unwrap_or_else(|| format!("{name}.dockerfile"));
     let (test_name, database) =
         (format!("TFB_TEST_NAME={name}"), format!("TFB_TEST_DATABASE={}", test.database));
-    let build = [engine, "build", "--file", &dockerfile, "--tag", &image, "--build-arg", &test_name];
-    let build = [&build[..], &["--build-arg", &database, "."]].concat();
+    let mut build = words(&["sh", "-c", BUILD_SCRIPT, "sh"]);
+    build.push("${SCRATCH}".to_owned());
+    build.extend(words(&[engine, "build", "--file", &dockerfile, "--tag", &image]));
+    build.extend(words(&["--build-arg", &test_name, "--build-arg", &database, "."]));
+    let arguments = shell_words(&test.docker_cmd);
     let mut run = words(&["sh", "-c", RUN_SCRIPT, "sh", engine, &image]);
-    run.extend(shell_words(&test.docker_cmd).iter().map(|word| literal(word)));
+    run.extend(arguments.iter().map(|word| literal(word)));
     let need = Need {
         what: "a container engine".to_owned(),
         probe: words(&[engine, "info"]),
@@ -199,9 +217,9 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
     };
     Process {
         folder: folder.to_owned(),
-        port: Some(test.port),
+        port: Some(test.port.get()),
         needs: vec![need],
-        build: Some(Build { command: words(&build), timeout_s: BUILD_TIMEOUT_S }),
+        build: Some(Build { command: build, timeout_s: BUILD_TIMEOUT_S }),
         run: Run {
             command: run,
             stack_arguments: Vec::new(),
@@ -213,9 +231,18 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
             env: BTreeMap::new(),
         },
         versions: BTreeMap::from([(engine.to_owned(), words(&[engine, "--version"]))]),
-        inherited: Inherited::Listed(ENGINE_VARIABLES.map(str::to_owned).to_vec()),
-        container: Some(Container { engine: engine.to_owned(), id_file: ID_FILE.to_owned() }),
+        inherited: inherited(),
+        container: Some(Container {
+            engine: engine.to_owned(),
+            id_file: ID_FILE.to_owned(),
+            image,
+            arguments,
+        }),
     }
+}
+
+fn inherited() -> Inherited {
+    Inherited::Listed(ENGINE_VARIABLES.map(str::to_owned).to_vec())
 }
 
 /// A word without placeholders: what looks like one is what the file says.
@@ -237,7 +264,7 @@ impl Test {
         };
         let asked =
             TestType::ALL.into_iter().filter(|one| !(self.asks_another_database() && one.needs_database()));
-        let told = asked.filter_map(|test_type| Some((test_type.workload(), url(test_type).clone()?)));
+        let told = asked.filter_map(|test_type| Some((test_type.workload(), url(test_type).clone()?.0)));
         told.filter(|(_, path)| path.starts_with('/')).collect()
     }
 
@@ -385,6 +412,13 @@ mod tests {
         };
         let error = of("{\"framework\": \"x\",\n \"tests\": [{\"default\": {\"port\": \"http\"}}]}");
         assert!(error.contains("benchmark_config.json:2:") && error.contains("invalid type"), "{error}");
+        let test =
+            |of_it: &str| format!("{{\"framework\": \"x\",\n \"tests\": [{{\"default\": {{{of_it}}}}}]}}");
+        let error = of(&test("\"port\": 8080, \"json_url\": \"/j\\n::error::forged\""));
+        assert!(error.contains("benchmark_config.json:2:") && error.contains("a path with '\\n'"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        let error = of(&test("\"port\": 0, \"json_url\": \"/j\""));
+        assert!(error.contains("benchmark_config.json:2:") && error.contains("nonzero"), "{error}");
         assert!(of("{\"framework\": \"x\", \"tests\": []}").contains("no test that can run here"));
     }
 }

@@ -4,6 +4,7 @@
 //! The format is that of their toolset as it was for Rounds 19 to 23 (`toolset/utils/results.py`, `metadata.py` and
 //! `docker_helper.py` in github.com/TechEmpower/FrameworkBenchmarks, archived in March 2026).
 
+mod engine;
 mod folder;
 mod import;
 mod results;

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use assay_lab::HostError;
 use assay_lab::hosts::asking::{Agent as _, bring};
-use assay_lab::hosts::error::HostError;
 use assay_lab::hosts::message::{Answer, Detail, JobUse, Request, Start};
 use assay_lab::hosts::parcels::pack;
 use assay_lab::hosts::session::{OwnProgram, Session};
@@ -190,6 +190,17 @@ fn an_agent_that_stands_still_is_ended_when_its_input_closes() {
     kill_process(Pid::from_raw(inner.cast_signed()).expect("pid"), Signal::STOP).expect("sent");
     session.end().expect("nothing is left");
     assert_eq!((processes_with(&mark), work.exists()), (Vec::new(), false));
+}
+
+#[test]
+fn what_is_left_of_the_memory_of_its_host_is_told() {
+    let session = local();
+    let told = session.ask(Request::Memory).expect("an answer");
+    let Answer::Memory { available_bytes: Some(bytes) } = told else { panic!("{told:?}") };
+    let here = assay_host::memory::available().expect("known");
+    // It is the same host, on which others come and go.
+    assert!(bytes > here / 4 && bytes / 4 < here, "{bytes} of {here}");
+    session.end().expect("nothing is left");
 }
 
 #[test]

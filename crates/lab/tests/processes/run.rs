@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use assay_host::cpuset;
 use assay_host::isolation::split;
 use assay_host::topology::Topology;
+use assay_lab::Event;
 use assay_lab::contender::Tools;
-use assay_lab::rounds::{Event, run};
+use assay_lab::rounds::run;
 use assay_lab::secrets::Secrets;
 use assay_lab::store::Store;
 use assay_lab::{Exit, LabError, RunPlan, Stop, Subject};
@@ -369,7 +370,7 @@ fn misbehaving(place: &Place) -> Vec<Case> {
     let case = |name: &str, script: &str, stage, words| (place.contender(name, script), stage, words);
     vec![
         case("exits", "echo bad flag >&2; exit 7", Stage::Start, "exit status 7 before it was ready"),
-        case("missing", "exec no-such-server", Stage::Needs, "command not found"),
+        case("missing", "exec no-such-server", Stage::Start, "command not found"),
         case("detaches", "KIT serve right & sleep 0.05; exit 0", Stage::Start, "forks and detaches"),
         case("deaf", "exec KIT serve deaf", Stage::Start, "not ready within 1 s: nobody listens"),
         case("elsewhere", "PORT=0 exec KIT serve right", Stage::Start, "not ready within 1 s"),
@@ -493,6 +494,28 @@ fn two_wishes_to_stop_drop_it_and_still_clean_up() {
     let record = stopped(&place, 1, |event| matches!(event, Event::Begun { .. }));
     assert!(record.rounds.is_empty());
     place.assert_clean(&record);
+}
+
+#[test]
+fn a_round_that_cannot_be_saved_is_told_all_the_same() {
+    let place = Place::new();
+    let plan = place.plan(vec![place.contender("a", "exec KIT serve right")]);
+    let mut record = PathBuf::new();
+    let mut observer = |event: &Event<'_>| match event {
+        Event::Begun { id, .. } => {
+            record = place.folder.path().join("runs").join(id).join("record.json");
+        }
+        Event::RoundBegun { index: 0, .. } => {
+            std::fs::remove_file(&record).expect("removed");
+            std::fs::create_dir(&record).expect("nothing can take its place");
+        }
+        _ => {}
+    };
+    let error = run(&plan, &place.store(), &mut observer, &Stop::new()).expect_err("not saved");
+    assert_eq!(error.exit(), Exit::MachineUnfit);
+    let LabError::Unsaved { measured, kept, .. } = error else { panic!("{error}") };
+    assert_eq!((measured.rounds.len(), kept), (1, 0));
+    assert!(!measured.rounds[0].runs.is_empty() && judge(&measured).is_ok());
 }
 
 #[test]

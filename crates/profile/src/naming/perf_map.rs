@@ -85,7 +85,8 @@ fn believe(found: Found, user: u32, started: SystemTime) -> Result<(), &'static 
     if bytes > MAX_BYTES {
         return Err("it is longer than 64 MiB");
     }
-    if written + SLACK < started {
+    // Whoever owns the file sets its time as they like, so the sum may be none.
+    if written.checked_add(SLACK).is_some_and(|latest| latest < started) {
         return Err("it was written before the process started");
     }
     Ok(())
@@ -138,6 +139,20 @@ mod tests {
         assert!(!is_believed(Found { owner: 8, ..own }));
         assert!(!is_believed(Found { bytes: MAX_BYTES + 1, ..own }));
         assert!(!is_believed(Found { written: start - 2 * SLACK, ..own }));
+    }
+
+    #[test]
+    fn no_time_that_a_file_may_bear_breaks_anything_off() {
+        let file = tempfile::tempfile().expect("a file");
+        let user = rustix::process::geteuid().as_raw();
+        for (seconds, is_young) in [(i64::MAX, true), (i64::MIN, false)] {
+            let written = match seconds {
+                0.. => SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs()),
+                _ => SystemTime::UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()),
+            };
+            let facts = Found { written, ..found(&file).expect("its facts") };
+            assert_eq!(believe(facts, user, SystemTime::now()).is_ok(), is_young, "{seconds}");
+        }
     }
 
     #[test]

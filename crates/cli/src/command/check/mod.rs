@@ -4,8 +4,8 @@ mod junit;
 mod plan;
 mod summary;
 
+use assay_lab::Event;
 use assay_lab::conformance;
-use assay_lab::rounds::Event;
 use assay_lab::store::Store;
 use assay_lab::{Exit, Stop};
 use assay_model::conformance::{CHECK_SCHEMA, CheckReport, CheckedServer};
@@ -78,7 +78,7 @@ fn exit(servers: &[CheckedServer], stop: &Stop) -> Exit {
     let stages: Vec<Stage> =
         servers.iter().filter_map(|server| server.not_run.as_ref()).map(|reason| reason.stage).collect();
     let broken = servers.iter().filter_map(|server| server.conformance.as_ref()).any(|c| c.breaks_a_must());
-    if stop.soon() {
+    if stop.is_requested() {
         Exit::Interrupted
     } else if broken || stages.contains(&Stage::Answer) {
         Exit::WrongAnswer

@@ -32,7 +32,7 @@ pub(super) fn run(file: &Path, arguments: &DoctorArguments) -> Result<Exit, Fail
     let own = OwnProgram { path, version: env!("CARGO_PKG_VERSION").to_owned() };
     let stop = signals::stop(|_| ())?;
     let report = survey(&lab, &own, !arguments.no_network, &stop);
-    if stop.soon() {
+    if stop.is_requested() {
         return Ok(Exit::Interrupted);
     }
     if arguments.json {

@@ -20,15 +20,11 @@ pub(super) fn once_only(
     if crew.is_alone() {
         return Ok(assay_load::run(plan, stop, tell)?);
     }
-    let length = match plan.span {
-        Span::Time(length) => length,
-        Span::Requests(_) => Nanos::ZERO,
-    };
-    let order = WindowOrder { settle: plan.warmup, length, start: None };
-    fleet::lead(plan, crew, once(order), stop, tell)
+    let order = WindowOrder { settle: plan.warmup, length: length(plan), start: None };
+    fleet::lead(plan, crew, longest_silence(plan), once(order), stop, tell)
 }
 
-/// Measures windows that are asked for one after another, on the same connections.
+/// Measures windows that are asked for one after another, on the same connections. The plan's own is the longest that is expected.
 pub(super) fn windows(
     plan: &LoadPlan,
     crew: &Crew,
@@ -39,7 +35,21 @@ pub(super) fn windows(
     if crew.is_alone() {
         return Ok(assay_load::run_windows(plan, orders, stop, tell)?);
     }
+    let longest = longest_silence(plan);
     // Windows have lengths of their own.
     let plan = LoadPlan { span: Span::Time(Nanos::MAX), ..plan.clone() };
-    fleet::lead(&plan, crew, orders, stop, tell)
+    fleet::lead(&plan, crew, longest, orders, stop, tell)
+}
+
+/// How long nothing is said to a generator while the plan's own window lasts.
+fn longest_silence(plan: &LoadPlan) -> Nanos {
+    plan.warmup + length(plan)
+}
+
+/// The length of the plan's own window, where that is known before.
+fn length(plan: &LoadPlan) -> Nanos {
+    match plan.span {
+        Span::Time(length) => length,
+        Span::Requests(_) => Nanos::ZERO,
+    }
 }

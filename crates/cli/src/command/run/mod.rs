@@ -3,17 +3,19 @@
 mod database;
 mod hosts;
 mod networks;
+mod overrides;
 mod plan;
 
 use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use database::private;
+pub(crate) use overrides::{DEFAULT_BUDGET_S, MOST_ROUNDS};
 pub(crate) use plan::{
-    DEFAULT_BUDGET_S, DEFAULT_CONNECTIONS, MOST_ROUNDS, build, check_names, is_file, own_command,
-    own_workload, program, tools,
+    DEFAULT_CONNECTIONS, build, check_names, is_file, own_command, own_workload, program, tools,
 };
 
+use assay_file::WriteError;
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
@@ -27,7 +29,7 @@ use assay_report::terminal::Style;
 use assay_report::{export, foreign, html, outlook};
 use assay_verdict::{ending, judge};
 
-use crate::args::{Format, RunArguments};
+use crate::args::{Comparing, Format, RunArguments};
 use crate::command::export::Wishes;
 use crate::failure::Failure;
 use crate::live_page::{Followers, LivePage};
@@ -48,9 +50,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
     let mut page = arguments.live.map(|port| serve_live(port, &plan, arguments.open)).transpose()?;
     let record = match measure(&plan, &arguments, page.as_mut()) {
-        Err(Failure::Lab(LabError::Unsaved { cause, kept })) => {
-            show(&kept, &judge(&kept)?, &arguments)?;
-            return Err(Failure::Lab(LabError::Unsaved { cause, kept }));
+        Err(Failure::Lab(LabError::Unsaved { cause, measured, kept })) => {
+            show(&measured, &judge(&measured)?, &arguments)?;
+            return Err(Failure::Lab(LabError::Unsaved { cause, measured, kept }));
         }
         measured => measured?,
     };
@@ -79,7 +81,7 @@ fn serve_live(port: u16, plan: &RunPlan, is_opened: bool) -> Result<LivePage, Fa
 
 fn measure(plan: &RunPlan, arguments: &RunArguments, page: Option<&mut LivePage>) -> Result<Record, Failure> {
     let stop = signals::stop(|stop| {
-        output::note(if stop.now() {
+        output::note(if stop.is_immediate() {
             "stopping now"
         } else {
             "finishing this measurement; Ctrl-C again stops at once"
@@ -106,7 +108,7 @@ fn shorter(plan: &RunPlan, arguments: &RunArguments) -> Option<&'static str> {
     }
     let is_small =
         arguments.experiment.is_none() && !(arguments.selectors.is_empty() && arguments.cmd.is_empty());
-    Some(match plan.experiment.searches() || arguments.comparing.is_some() {
+    Some(match plan.experiment.searches() || arguments.comparing != Comparing::No {
         true => "--budget 1m for a first look",
         false if is_small => "--quick for a first look",
         false => "--budget makes it shorter",
@@ -137,12 +139,11 @@ fn write_files(
     let told = PageRun { record, verdict, since: since.as_ref() };
     let page = html::pages(&[told])?;
     let in_folder = folder.join("report.html");
-    assay_file::write_here(&in_folder, page.as_bytes())?;
-    output::note(format_args!(
-        "record {}\nreport {}",
-        folder.join("record.json").display(),
-        in_folder.display()
-    ));
+    // A page that cannot be written is told at the end: whatever was named may lie on another disk.
+    let kept = assay_file::write_here(&in_folder, page.as_bytes());
+    let report =
+        kept.as_ref().map_or_else(|_| String::new(), |()| format!("\nreport {}", in_folder.display()));
+    output::note(format_args!("record {}{report}", folder.join("record.json").display()));
     let wishes = Wishes { strict: arguments.strict, ..Wishes::default() };
     for path in &arguments.output {
         let text = match Target::of(path)? {
@@ -152,7 +153,8 @@ fn write_files(
         assay_file::write(path, text.as_bytes())?;
         output::note(format_args!("       {}", path.display()));
     }
-    live.map_or(Ok(()), |live| live.end(told, &page))
+    live.map_or(Ok(()), |live| live.end(told, &page))?;
+    Ok(kept.map_err(|WriteError { path, source }| LabError::StoreNotWritable { path, source })?)
 }
 
 /// What a file's ending asks for.
@@ -194,7 +196,7 @@ fn describe(plan: &RunPlan, store: &Store) -> String {
         clock(prediction.round),
         clock(prediction.total()),
         budget_in_words(plan),
-        outlook.as_ref().map_or_else(|| "nobody is compared at capacity".to_owned(), outlook::sentence),
+        outlook.as_ref().map_or_else(|| "no two servers are compared at capacity, and of the costs of stacks and the like nothing is predicted".to_owned(), outlook::sentence),
         if plan.experiment.aa {
             "one contender takes part twice, to learn how far equals seem to differ"
         } else {

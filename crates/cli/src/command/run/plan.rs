@@ -16,11 +16,9 @@ use assay_lab::running;
 use assay_lab::stack;
 use assay_lab::{Launch, RunPlan, Subject, Upstream, database_of};
 use assay_model::database::DatabaseKind;
-use assay_model::experiment::{Experiment, Measure, OwnCommand, Protocol};
+use assay_model::experiment::{Experiment, Measure, OwnCommand};
 use assay_model::identity::Identity;
 use assay_model::network::Stack;
-use assay_model::offered::Offered;
-use assay_model::profiling::Profiling;
 use assay_model::program::{RELEASE, SHOWDOWN};
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
@@ -28,7 +26,8 @@ use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 use super::database::private;
 use super::hosts::{self, Hosts};
 use super::networks;
-use crate::args::{HttpName, Rounds, RunArguments, with_ports};
+use super::overrides::{MOST_ROUNDS, check_streams, override_with};
+use crate::args::{Comparing, Rounds, RunArguments, with_ports};
 use crate::command::list;
 use crate::embedded;
 use crate::failure::Failure;
@@ -40,23 +39,6 @@ use crate::secrets::{learn_those_of, secrets};
 const DEFAULT_EXPERIMENT: &str = "showdown";
 const DEFAULT_WORKLOAD: &str = "hello";
 pub(crate) const DEFAULT_CONNECTIONS: u32 = 64;
-/// Most rounds of a run that goes on until all is settled.
-pub(crate) const MOST_ROUNDS: u32 = 40;
-/// Longest time of such a run, in seconds, unless another is given.
-pub(crate) const DEFAULT_BUDGET_S: f64 = 300.0;
-/// A quick look: the fewest restarts that say something of their noise, and their time in seconds.
-const QUICK_ROUNDS: u32 = 3;
-const QUICK_BUDGET_S: f64 = 24.0;
-const QUICK_WARMUP_S: f64 = 2.0;
-/// What `--latency` asks for: low, middle and high load for each contender, and the same for all.
-const LATENCY: [Offered; 6] = [
-    Offered::Capacity,
-    Offered::Share(100),
-    Offered::Share(500),
-    Offered::Share(800),
-    Offered::Share(950),
-    Offered::Common,
-];
 
 pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     check_against_each_other(arguments)?;
@@ -105,8 +87,9 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         conformance: !arguments.no_check && !arguments.quick,
     };
     let plan = match arguments.comparing {
-        Some(asked) => design::compare(plan, asked)?,
-        None => plan,
+        Comparing::No => plan,
+        Comparing::By(asked) => design::compare(plan, Some(asked))?,
+        Comparing::AsFits => design::compare(plan, None)?,
     };
     plan.check()?;
     afford(plan, arguments.budget.is_some() && !arguments.is_length_ours)
@@ -149,7 +132,7 @@ fn afford(mut plan: RunPlan, is_typed: bool) -> Result<RunPlan, Failure> {
         "--budget {}: {} of {} under {} take about {} at least; allow that, or ask for fewer rounds, contenders, \
          workloads or numbers of connections",
         clock(Duration::from_secs_f64(budget_s)),
-        counted(plan.least_rounds() as usize, "round"),
+        counted(plan.guaranteed_rounds() as usize, "round"),
         counted(plan.lives_per_round(), "server"),
         counted(plan.experiment.cells().len(), "load"),
         clock(least),
@@ -255,117 +238,6 @@ pub(crate) fn is_file(name: &str) -> bool {
     name.contains(['/', '.'])
 }
 
-fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workloads: &[String]) {
-    if !workloads.is_empty() {
-        let like = experiment.measures.first().cloned();
-        let measure = |w: &String| Some(Measure { workload: w.clone(), ..like.clone()? });
-        experiment.measures = workloads.iter().filter_map(measure).collect();
-    }
-    if !arguments.connections.is_empty() {
-        experiment.measures.iter_mut().for_each(|m| m.connections.clone_from(&arguments.connections));
-    }
-    if let Some(pipeline) = arguments.pipeline {
-        experiment.measures.iter_mut().for_each(|m| m.pipeline = pipeline);
-    }
-    let rates = [arguments.rate.as_slice(), if arguments.latency { &LATENCY } else { &[] }].concat();
-    if !rates.is_empty() {
-        experiment.measures.iter_mut().for_each(|m| m.rates.clone_from(&rates));
-    }
-    if let Some(arrival) = arguments.arrival {
-        experiment.arrival = arrival.model();
-    }
-    let seconds =
-        |span: Option<assay_model::units::Nanos>, current: f64| span.map_or(current, |s| s.as_secs_f64());
-    if arguments.duration.is_some() {
-        experiment.window_requests = None;
-    }
-    experiment.window_s = seconds(arguments.duration, experiment.window_s);
-    experiment.warmup_s = seconds(arguments.warmup, experiment.warmup_s);
-    experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);
-    override_length(experiment, arguments);
-    experiment.aa &= !arguments.no_aa;
-    experiment.long_look &= !arguments.no_long_look;
-    if arguments.profile {
-        experiment.profile = Profiling::Always;
-    } else if arguments.quick && experiment.profile == Profiling::Once {
-        experiment.profile = Profiling::Never;
-    }
-    if arguments.core_hour.is_some() {
-        experiment.core_hour.clone_from(&arguments.core_hour);
-    }
-    experiment.one_at_a_time |= arguments.one_at_a_time;
-    if !arguments.generator.is_empty() {
-        experiment.generators.clone_from(&arguments.generator);
-    }
-    experiment.generator_processes = arguments.generators.unwrap_or(experiment.generator_processes);
-    experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
-    let protocols = protocols(arguments);
-    if !protocols.is_empty() {
-        experiment.measures.iter_mut().for_each(|measure| measure.protocols.clone_from(&protocols));
-    }
-    if arguments.streams.is_some() {
-        experiment.measures.iter_mut().for_each(|measure| measure.streams = arguments.streams);
-    }
-}
-
-/// What is to be spoken, each once, in order; nothing where that is left to the experiment.
-fn protocols(arguments: &RunArguments) -> Vec<Protocol> {
-    if arguments.tls || arguments.http.is_some() {
-        return vec![Protocol::of(arguments.http == Some(HttpName::Two), arguments.tls)];
-    }
-    let mut distinct = Vec::new();
-    for protocol in &arguments.protocol {
-        if !distinct.contains(protocol) {
-            distinct.push(*protocol);
-        }
-    }
-    distinct
-}
-
-/// Whether streams and pipelines are asked for where there are such.
-fn check_streams(experiment: &Experiment, arguments: &RunArguments) -> Result<(), Failure> {
-    let cells = experiment.cells();
-    if arguments.streams.is_some() && !cells.iter().any(|cell| cell.protocol.is_http2()) {
-        return Err(Failure::usage(
-            "--streams is for HTTP/2 and gRPC: add --http 2, or --protocol h2c or h2",
-        ));
-    }
-    if arguments.pipeline.is_some() && cells.iter().all(|cell| cell.protocol.is_http2()) {
-        return Err(Failure::usage(
-            "--pipeline is for HTTP/1.1: several requests at once are --streams in HTTP/2",
-        ));
-    }
-    Ok(())
-}
-
-/// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a
-/// precision goes on until all is settled.
-fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
-    experiment.budget_s = arguments.budget.map(|b| b.as_secs_f64()).or(experiment.budget_s);
-    experiment.precision = arguments.precision.or(experiment.precision);
-    let auto = arguments.budget.is_some() || arguments.precision.is_some();
-    match arguments.rounds {
-        Some(Rounds::Exactly(rounds)) => {
-            (experiment.rounds, experiment.until_settled) = (rounds, false);
-            experiment.least_rounds = (!arguments.rounds_may_be_cut).then_some(rounds);
-        }
-        None if !auto => {}
-        Some(Rounds::Auto) | None => {
-            (experiment.rounds, experiment.until_settled) = (MOST_ROUNDS, true);
-            experiment.least_rounds = None;
-        }
-    }
-    if arguments.quick {
-        (experiment.rounds, experiment.until_settled) = (QUICK_ROUNDS, false);
-        experiment.least_rounds = Some(QUICK_ROUNDS);
-        (experiment.budget_s, experiment.aa) = (Some(QUICK_BUDGET_S), false);
-        experiment.warmup_s = experiment.warmup_s.min(QUICK_WARMUP_S);
-    }
-    if experiment.until_settled {
-        experiment.budget_s.get_or_insert(DEFAULT_BUDGET_S);
-    }
-}
-
 /// Whether the load is a request of the user's own, and not a workload of the catalogue.
 fn asks_for_its_own(arguments: &RunArguments) -> bool {
     let urls = arguments.selectors.iter().any(|selector| is_url(selector));
@@ -438,7 +310,7 @@ fn place_limit(
         workload.name != OWN_WORKLOAD && known.any(|name| name == workload.family_name())
     };
     let is_elsewhere = |subject: &Subject| subject.host().is_some_and(running::is_elsewhere);
-    let is_alone = arguments.comparing.is_some() || subjects.iter().any(is_elsewhere);
+    let is_alone = arguments.comparing != Comparing::No || subjects.iter().any(is_elsewhere);
     let unknown = workloads.iter().filter(|workload| !is_alone && !is_known(workload));
     let limit = subjects.iter_mut().find(|subject| subject.is_limit());
     let stand_ins = limit.map_or_else(BTreeSet::new, |limit| limit.take_part_in(unknown));

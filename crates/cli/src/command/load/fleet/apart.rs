@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_engine::clock;
 use assay_fleet::line::{self, MAX_LINE_BYTES, Order};
-use assay_lab::hosts::error::HostError;
+use assay_lab::HostError;
 use assay_lab::hosts::generator::{HostGenerator, open_all};
 use assay_lab::hosts::session::OwnProgram;
 use assay_lab::{Exit, LabError};

@@ -4,8 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use assay_fleet::line::Order;
-use assay_load::{LoadPlan, Span};
+use assay_load::LoadPlan;
 use assay_model::lab::{HostRole, LabHost};
+use assay_model::units::Nanos;
 
 use super::apart::{self, Apart};
 use super::heard::Report;
@@ -77,10 +78,12 @@ impl Crew {
         }
     }
 
-    /// Starts them, each with the part that it is to have; what is heard of them goes to `told`.
+    /// Starts them, each with the part that it is to have; what is heard of them goes to `told`. While a window lasts, at most `longest`,
+    /// nothing is sent to other hosts.
     pub(super) fn hire(
         &self,
         plan: &LoadPlan,
+        longest: Nanos,
         stop: &AtomicBool,
         told: &Sender<Report>,
     ) -> Result<(Vec<Named>, Vec<Generator>), Failure> {
@@ -97,9 +100,7 @@ impl Crew {
                 let places = agents.iter().map(Apart::place).collect();
                 let parts = parts::there(plan, places, authorities.as_deref())?;
                 for (number, agent) in agents.iter().enumerate() {
-                    if let Span::Time(length) = plan.span {
-                        agent.expect_silence((plan.warmup + length).into(), stop)?;
-                    }
+                    agent.expect_silence(longest.into(), stop)?;
                     agent.start(number, told.clone())?;
                 }
                 Ok((parts, agents.into_iter().map(Box::new).map(Generator::There).collect()))

@@ -34,16 +34,17 @@ const MARGIN: Nanos = Nanos::from_millis(10_000);
 /// How many timeouts of one connection making all of them may take, as the generator itself allows.
 const CONNECT_TIMEOUTS: u64 = 12;
 
-/// Leads the generators through the windows. What was measured until somebody stopped it or a generator was lost is reported; a
-/// generator that is lost before the first window is an error.
+/// Leads the generators through the windows, the longest of which, with its load before, is to be `longest`. What was measured until
+/// somebody stopped it or a generator was lost is reported; a generator that is lost before the first window is an error.
 pub(super) fn lead(
     plan: &LoadPlan,
     crew: &Crew,
+    longest: Nanos,
     orders: impl Iterator<Item = WindowOrder>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(News),
 ) -> Result<LoadReport, Failure> {
-    let mut leader = Leader::start(plan, crew, stop, tell)?;
+    let mut leader = Leader::start(plan, crew, longest, stop, tell)?;
     leader.prepare()?;
     for order in orders {
         leader.measure(order);
@@ -72,11 +73,12 @@ impl<'a> Leader<'a> {
     fn start(
         plan: &'a LoadPlan,
         crew: &Crew,
+        longest: Nanos,
         stop: &'a AtomicBool,
         tell: &'a mut dyn FnMut(News),
     ) -> Result<Self, Failure> {
         let (said, heard) = channel();
-        let (parts, generators) = crew.hire(plan, stop, &said)?;
+        let (parts, generators) = crew.hire(plan, longest, stop, &said)?;
         let patience = Nanos(plan.timeout.0.saturating_mul(CONNECT_TIMEOUTS)) + MARGIN;
         let coordinator = Coordinator::new(parts, patience);
         Ok(Self { plan, coordinator, generators, heard, stop, tell, told: Told::new(crew.count()) })
