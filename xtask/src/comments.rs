@@ -17,7 +17,7 @@ pub(crate) fn check(name: &str, text: &str) -> Vec<String> {
         let columns = line.chars().count();
         let is_wide = columns > COLUMNS_AT_MOST && !name.starts_with(DESCRIBED);
         let wide = is_wide.then(|| format!("{columns} columns, {COLUMNS_AT_MOST} at most; wrap it"));
-        let phrase = phrase(line).map(|phrase| format!("“{phrase}” is no English; say it plainly"));
+        let phrase = phrase(line).map(|phrase| format!("“{phrase}” is not English; say it plainly"));
         wide.into_iter().chain(phrase).map(move |fault| format!("{name}:{}: a comment: {fault}", index + 1))
     });
     faults.collect()

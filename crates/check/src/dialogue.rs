@@ -26,7 +26,7 @@ pub(crate) struct Dialogue {
     received: Vec<u8>,
     /// How much of that has been understood.
     understood: usize,
-    /// How much was dropped that had been, from the middle of it.
+    /// How many of the bytes received were dropped from the middle.
     dropped: usize,
     /// Whether the other side has ended its direction or the connection.
     ended: bool,

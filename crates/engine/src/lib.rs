@@ -48,7 +48,7 @@ pub trait Engine {
     fn cpu_time(&self) -> Nanos;
 
     /// Whether [`poll`](Self::poll) comes back at the very time for which it was asked. A processor that sleeps wakes some
-    /// microseconds late, so who must be exact stays awake shortly before.
+    /// microseconds late, so a caller that must be exact stays awake shortly before.
     fn wakes_on_time(&self) -> bool {
         false
     }
@@ -382,7 +382,7 @@ pub struct StackStatistics {
     pub dropped_requests: u64,
     /// Handshakes under way that were forgotten, as many others had begun since.
     pub forgotten_handshakes: u64,
-    /// Connections that came of such ones all the same (SYN cookies, RFC 4987 §3.6).
+    /// Connections that such handshakes became nevertheless (SYN cookies, RFC 4987 §3.6).
     pub recalled_handshakes: u64,
     /// Bytes that all connections hold, of what arrived or is to be sent.
     pub held_bytes: u64,

@@ -1,6 +1,6 @@
 //! How two monotonic clocks stand to each other, from questions for the time (docs/method/fleet.md#one-start-on-many-clocks).
 //!
-//! Who asks at `sent` and hears `theirs` at `received` knows that the other clock was read in between. Taken for the middle, it is wrong
+//! A leader that asks at `sent` and hears `theirs` at `received` knows that the other clock was read in between. Taken for the middle, it is wrong
 //! by half of the round trip at most, however unlike the two ways are (Cristian 1989). So of many questions the one with the
 //! shortest round trip is believed, and its half is the error.
 

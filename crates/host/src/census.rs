@@ -140,7 +140,7 @@ impl Census {
         let has_used = |process: &Process| {
             before.get(&process.pid).is_none_or(|before| *before != later.account(process))
         };
-        // Who has just ended could have run anywhere.
+        // A process that has just ended could have run anywhere.
         let may_run = |pid| of_thread(pid).is_none_or(|allowed| !allowed.intersection(cpus).is_empty());
         let is_other = |pid: u32| pid != std::process::id() && !own.contains(&pid);
         let others: BTreeSet<u32> = later
@@ -151,7 +151,7 @@ impl Census {
             .collect();
         let total = |census: &Self| {
             let counted = census.processes.iter().filter(|process| {
-                // Who is there no longer is on its parent's account now.
+                // A process that is gone is now in its parent's account.
                 let is_gone = !later.cpu.contains_key(&process.pid) && others.contains(&process.parent);
                 others.contains(&process.pid) || is_gone
             });

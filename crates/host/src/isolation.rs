@@ -6,8 +6,8 @@
 //! - One NUMA node for both, if it has two cores: across nodes a loopback byte is read from remote memory,
 //!   and which one depends on where the kernel happened to allocate it.
 //! - One kind of core, the fast kind, if there are two of it.
-//! - Half and half; the odd core goes to the generator, which must not be the limit (METHOD §5: headroom at
-//!   least 1.5).
+//! - Half and half; the odd core goes to the generator, which must not be the limit
+//!   (docs/method/limits.md#headroom).
 //! - CPU 0 takes most interrupts and kernel housekeeping. With eight cores or more its core is left to the
 //!   system; with fewer it goes to the generator, where the health rules notice a disturbance, and never to
 //!   the server, where it would silently become part of the result.

@@ -107,7 +107,7 @@ pub fn find(address: SocketAddr) -> Result<Found, Unseen> {
     }
 }
 
-/// Where somebody listens on this machine whom a user may have meant who asked at `address`, where nobody does; `None` where somebody
+/// Where a server listens on this machine that the user may have meant when nothing listens at `address`; `None` where somebody
 /// does, where the address is of another machine, and where nobody is to be seen or so many that naming them would not help.
 pub fn instead_of(address: SocketAddr) -> Option<Instead> {
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());

@@ -239,7 +239,7 @@ impl CpuTicks {
         }
     }
 
-    /// As shares of all these ticks.
+    /// These ticks as shares of their sum.
     pub fn shares(&self) -> CpuShares {
         let total = self.user + self.system + self.idle + self.iowait + self.irq + self.softirq + self.steal;
         let share = |ticks: u64| ticks as f64 / total.max(1) as f64;

@@ -1,4 +1,4 @@
-//! The fast path of a client (METHOD §4): a head seen before is recognised by comparison, not parsed.
+//! The fast path of a client (docs/method/generator.md): a head seen before is recognised by comparison, not parsed.
 
 use std::ops::Range;
 

@@ -223,7 +223,7 @@ pub(crate) fn measured(contender: &str, window: &Measurement) {
     }
 }
 
-/// It was looked where a server's time goes.
+/// A server was profiled.
 pub(crate) fn profiled(contender: &str, profile: &Profile) {
     let Profile { cell, sampled, traced, refused, .. } = profile;
     let (samples, calls) =

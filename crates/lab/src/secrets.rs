@@ -1,6 +1,6 @@
 //! Secrets of the user's that must not be repeated: not in messages, nor in log tails, records and pages.
 //!
-//! What looks like a secret is in the environment, whence programs take it and print it; what a command prints before a load
+//! What looks like a secret is in the environment, from which programs take and print it; what a command prints before a load
 //! is another. It is hidden by its value, wherever it comes from; the passwords of URLs, and what variables with telling names are set
 //! to in a command, are hidden by their place too. A secret that was changed on its way, say encoded in Base64, is not found: this is a
 //! net below those who print what they should not, and no wall.

@@ -41,7 +41,7 @@ fn has_right_status(expect: &Expect, status: Option<u16>) -> bool {
 }
 
 /// A workload as the limit is asked for it: for bodies of those lengths, one for each request, by requests of the same length otherwise.
-/// What it answers is learnt, as it is of everybody of whom nobody said what is right.
+/// What it answers is learnt, as for every server whose right answer nobody has stated.
 pub(crate) fn stand_in(workload: &Workload, lengths: &[u64]) -> Workload {
     let requests = workload.requests.iter().zip(lengths).map(|(kind, bytes)| request(kind, *bytes));
     Workload { requests: requests.collect(), ..workload.clone() }

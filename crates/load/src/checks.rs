@@ -35,7 +35,7 @@ const KEPT_BACK: f64 = 0.05;
 const KEPT_BACK_FLOOR: f64 = 1.0;
 
 /// Share of the requests that may need a connection of their own without a word: while one is made nothing is in flight on it, and
-/// that is no matter of the generator's speed.
+/// that does not depend on the generator's speed.
 const REOPENED: f64 = 0.05;
 
 /// A window is at least so many times as long as a response takes on average: else its throughput is as much a matter of where its

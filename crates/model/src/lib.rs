@@ -46,6 +46,7 @@ pub mod html;
 pub mod identity;
 pub mod imported;
 pub mod interval;
+pub mod judged;
 pub mod lab;
 pub mod learnt;
 pub mod link;

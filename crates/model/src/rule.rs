@@ -101,9 +101,9 @@ rules! {
     Machine => "machine",
     /// The machine is as fast from window to window.
     MachineSpeed => "machine-speed",
-    /// They were made in the same state of it.
+    /// Compared runs were made while the machine was in the same state.
     MachineState => "machine-state",
-    /// They were measured alike.
+    /// Compared runs were measured in the same way.
     Method => "method",
     /// A contender does not differ from itself.
     NoiseFloor => "noise-floor",

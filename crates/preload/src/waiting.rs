@@ -6,7 +6,7 @@
 //!
 //! Several threads may wait. One of them at a time waits for the engine too (it drives); the others wait for their own descriptors
 //! of the kernel's and for a descriptor by which a thread that lets the engine move on tells them that something they wait for has
-//! happened. Who stops driving wakes another to do so.
+//! happened. A thread that stops driving wakes another to do so.
 //!
 //! A thread may leave its wait and never come back here: a handler jumps out of it (siglongjmp(3)), or the thread is cancelled. So a
 //! wait is over as soon as a signal has ended it, before the program's handler runs ([`leave`]). Where no handler of ours is called (a

@@ -57,7 +57,7 @@ pub(crate) struct Doubt<'c> {
     /// The run, where several are told of.
     pub(crate) run: Option<&'c str>,
     pub(crate) check: &'c Check,
-    pub(crate) place: Option<(&'c String, &'c Cell)>,
+    pub(crate) place: Option<(&'c str, &'c Cell)>,
 }
 
 /// A check that did not pass, at its worst in its run, with every place that it concerns; in no words yet.
@@ -128,17 +128,9 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
 
 /// Every check that did not pass, worst first, one entry per rule.
 pub(crate) fn broken(verdict: &Verdict) -> Vec<Broken<'_>> {
-    let closed = verdict.cells.iter().flat_map(|of| {
-        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
-    });
-    let open = verdict.latency.iter().flat_map(|of| {
-        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
-    });
-    let counted = verdict.answered.iter().flat_map(|of| {
-        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
-    });
-    let placed = closed.chain(open).chain(counted).flat_map(|(contender, cell, checks)| {
-        checks.iter().map(move |check| Doubt { run: None, check, place: Some((contender, cell)) })
+    let placed = verdict.judged().flat_map(|judged| {
+        let place = Some((judged.contender, judged.cell));
+        judged.checks.iter().map(move |check| Doubt { run: None, check, place })
     });
     let whole = verdict.trust.iter().map(|check| Doubt { run: None, check, place: None });
     broken_of(whole.chain(placed))
@@ -203,12 +195,6 @@ pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
         .contenders
         .iter()
         .any(|entry| entry.identity.name == contender && entry.identity.kind == Kind::Limit)
-}
-
-/// How many figures a run has: contenders in the cells in which they were measured.
-pub(crate) fn judged(verdict: &Verdict) -> usize {
-    let closed = verdict.cells.iter().map(|cell| cell.standings.len());
-    closed.chain(verdict.latency.iter().map(|cell| cell.standings.len())).sum()
 }
 
 /// The TCP and the wire of a cell; nothing where that is not known.

@@ -124,7 +124,7 @@ impl<W: Wait> SimEngine<W> {
                 let Some((side, news)) = net.next_news(self.end) else { return };
                 (side, news, net.side(side).conn)
             };
-            // Whom the user has let go of has no name any more.
+            // A connection that the user has closed has no name any more.
             if let Some(conn) =
                 conn.filter(|&conn| self.connections.get(conn).is_some_and(|c| c.side == side))
             {

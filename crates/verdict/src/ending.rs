@@ -1,6 +1,7 @@
 //! How a run ended, for those who asked for it: the one thing that a script wants to know.
 
 use assay_model::check::Check;
+use assay_model::judged::Judged;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::not_run::NotRun;
 use assay_model::record::{Origin, Record, Stage, State};
@@ -65,7 +66,8 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
     let is_loads = |why: &&NotRun| why.lost_host().is_some();
     let (lost, failed): (Vec<&NotRun>, Vec<&NotRun>) = for_good.chain(once).partition(is_loads);
-    let wrong = objections(verdict).any(|check| check.rule == Rule::Errors && check.is_void());
+    let objections = || verdict.judged().flat_map(|judged| judged.checks);
+    let wrong = objections().any(|check| check.rule == Rule::Errors && check.is_void());
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
     let own = record.contenders.iter().filter(|entry| entry.identity.origin == Origin::Command);
     let mut own = own.filter(|entry| entry.control_of.is_none()).filter_map(|entry| entry.not_run.as_ref());
@@ -93,23 +95,13 @@ fn is_nobody_measured(record: &Record) -> bool {
     record.rounds.iter().flat_map(|round| &round.runs).all(|run| run.cells.is_empty())
 }
 
-/// What speaks against contenders, at capacity, at rates and of a number of requests.
-fn objections(verdict: &Verdict) -> impl Iterator<Item = &Check> {
-    let capacity = verdict.cells.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
-    let rates = verdict.latency.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
-    let counted = verdict.answered.iter().flat_map(|cell| &cell.standings).flat_map(|of| &of.checks);
-    capacity.chain(rates).chain(counted)
-}
-
 /// Whether the run or a number of it is void, a number is withheld, or a redline is not confirmed.
 fn is_anything_void(verdict: &Verdict) -> bool {
-    let capacity = verdict.cells.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
-    let rates = verdict.latency.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
-    let in_time = verdict.answered.iter().flat_map(|cell| &cell.standings).map(|of| &of.withheld);
-    let added = verdict.added_latency.iter().map(|of| &of.withheld);
+    let is_void = |judged: Judged<'_>| judged.withheld.is_some() || judged.checks.iter().any(Check::is_void);
     let mut redlines = verdict.redlines.iter().flat_map(|cell| &cell.standings);
-    verdict.trust.iter().chain(objections(verdict)).any(Check::is_void)
-        || capacity.chain(rates).chain(in_time).chain(added).any(Option::is_some)
+    verdict.trust.iter().any(Check::is_void)
+        || verdict.judged().any(is_void)
+        || verdict.added_latency.iter().any(|of| of.withheld.is_some())
         || redlines.any(|standing| !standing.is_settled())
 }
 

@@ -124,7 +124,7 @@ pub trait Receiver {
 
 /// The direction in which frames go.
 pub trait Sender {
-    /// Whether a frame can be sent now. Who may not send keeps the frame and asks again after the next
+    /// Whether a frame can be sent now. A caller that may not send keeps the frame and asks again after the next
     /// [`Wire::wait`].
     fn room(&mut self) -> bool;
 

@@ -138,7 +138,7 @@ fn flood(origin: &Origin, frames: impl Fn(u32) -> Vec<Frame>) -> Keeping {
     let mut peer = origin.open()?;
     for first in (0..FLOOD).step_by(AT_ONCE as usize) {
         let many: Vec<Frame> = (first..first + AT_ONCE).flat_map(&frames).collect();
-        // Who stops reading defends itself.
+        // A server that stops reading is defending itself.
         if peer.send(&many).is_err() {
             return Ok(());
         }

@@ -186,7 +186,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// A connection whose windows are so large, with a request on stream 1 of whose answer the head has come.
+/// A connection with windows of this size, on whose stream 1 the head of an answer has arrived.
 fn held(origin: &Origin, window: u32) -> Result<Peer, Objection> {
     origin.needs_body(window as usize + 1)?;
     let mut peer = origin.open_with(&[(ENABLE_PUSH, 0), (INITIAL_WINDOW, window)])?;

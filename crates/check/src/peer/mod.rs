@@ -191,7 +191,7 @@ impl Peer {
         self.last.filter(|last| *last < stream)
     }
 
-    /// The last moment at which an answer is in time that is waited for from now on.
+    /// The deadline of an answer that is awaited from now on.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.talk.patience().answer
     }

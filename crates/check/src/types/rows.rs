@@ -121,7 +121,7 @@ pub(super) fn yields(site: &Site, kind: TestType, cases: &[(&str, usize)]) -> Ke
     })
 }
 
-/// As many as asked for.
+/// The rule that as many rows come as were asked for.
 pub(super) fn counted(site: &Site, kind: TestType) -> Keeping {
     yields(site, kind, &[("1", 1), ("2", 2), ("20", 20), ("500", MOST)])
 }

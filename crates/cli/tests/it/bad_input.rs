@@ -196,7 +196,7 @@ fn an_unknown_key_is_a_warning_with_its_place() {
 #[test]
 fn a_wrong_file_is_an_error_with_its_place() {
     let cases = [
-        ("workloads = \"hello\"\n[run]\ncommand = [\"x\"]", ":5:13", "expected a sequence"),
+        ("workloads = \"hello\"\n[run]\ncommand = [\"x\"]", ":5:13", "expected a list"),
         (
             "workloads = [\"hello\"]\n[run]\ncommand = [\"x\"]\nready_timeout_s = \"soon\"",
             ":8:19",

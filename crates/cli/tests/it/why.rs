@@ -93,7 +93,7 @@ fn without_profiles(lab: &Lab, mut record: Record) -> String {
     lab.path("plain/record.json").display().to_string()
 }
 
-/// A server that sends an answer in 66 pieces: that these are many and small is no matter of how busy the machine is.
+/// A server that sends an answer in 66 pieces: that these are many and small does not depend on how busy the machine is.
 #[test]
 fn a_fault_is_named_with_its_remedy() {
     let lab = Lab::new();

@@ -189,7 +189,7 @@ pub enum DatabaseError {
     /// The user named a server as somebody who may not make a database there.
     #[error("{role} may not make a database there, and assay writes into no database but its own")]
     NoRight {
-        /// As whom we came.
+        /// The role under which we connected.
         role: String,
     },
     /// Something between us and the server leads everybody to a database of its own choice.

@@ -41,7 +41,7 @@ pub trait Agent: Send + Sync {
     fn ended(&self, job: u64, timeout: Duration) -> Result<Option<Ended>, HostError>;
 
     /// Has nothing sent in a window of `longest`: whoever is cut off ends so much later, and a sign that we are there comes so much later.
-    /// That it knows is waited for while it is `wanted`.
+    /// Waits, while that is `wanted`, until the host has acknowledged it.
     ///
     /// # Errors
     /// As [`Self::ask_with`].

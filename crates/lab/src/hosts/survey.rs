@@ -121,7 +121,7 @@ fn look(
     Ok(HostFound { clock, cpus, diagnosis, free_bytes })
 }
 
-/// That it is to use CPUs that it may not use.
+/// The problem that a host is told to use CPUs it may not use.
 fn lacking(host: &LabHost, allowed: &str) -> Option<String> {
     let wanted: CpuSet = host.cpus.as_ref()?.parse().ok()?;
     let is_allowed = allowed.parse().is_ok_and(|allowed: CpuSet| wanted.is_subset(&allowed));

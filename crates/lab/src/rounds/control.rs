@@ -27,7 +27,7 @@ pub(super) fn control(
     let ready: Vec<usize> = (0..plan.subjects.len())
         .filter(|&index| entries[index].not_run.is_none() && !plan.cells_of(&plan.subjects[index]).is_empty())
         .collect();
-    // Where all live at once, no two can have the same port; where ports keep some apart, one more is no matter.
+    // Where all live at once, no two can have the same port; where ports keep some apart, one more does no harm.
     let at_once = plan.takes_turns() && plan.live_at_once();
     let ready: Vec<usize> =
         ready.into_iter().filter(|&index| !at_once || plan.subjects[index].fixed_port().is_none()).collect();

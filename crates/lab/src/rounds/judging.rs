@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Runner;
 use crate::event::Event;
 
-/// So many times as long as the last verdict took is waited for the next one within a round: 2 % of a run's time at most.
+/// Within a round, the next verdict waits this many times as long as the last one took: 2 % of a run's time at most.
 const REST: u32 = 50;
 
 /// When the verdict was computed last.

@@ -9,7 +9,8 @@ use crate::secrets::Secrets;
 
 /// Bytes at the end of a log that are looked at for its last lines.
 const TAIL_BYTES: u64 = 16 << 10;
-/// Bytes at the end of a program's output that are kept of a log that is over its limit.
+/// Bytes at the end of a program's output that are kept of a log that is over its limit: a tenth of that, within these bounds.
+const LEAST_LAST_BYTES: usize = 64;
 const LAST_BYTES: usize = 16 << 10;
 /// Longest line that is shown.
 const LINE_CHARS: usize = 400;
@@ -18,7 +19,7 @@ const LINE_CHARS: usize = 400;
 /// rest is read and thrown away, so that a talkative one never blocks on a full pipe and never fills the disk.
 pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
     let mut left = limit;
-    let mut last = LastBytes::default();
+    let mut last = LastBytes::beyond(limit);
     let mut buffer = [0; 16 << 10];
     loop {
         let read = match from.read(&mut buffer) {
@@ -41,18 +42,25 @@ pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
 }
 
 /// The end of what is too much for a log.
-#[derive(Default)]
 struct LastBytes {
     kept: VecDeque<u8>,
+    /// Most that are kept.
+    most: usize,
     /// All bytes so far.
     seen: u64,
 }
 
 impl LastBytes {
+    /// Nothing yet of what is beyond a log's limit.
+    fn beyond(limit: u64) -> Self {
+        let most = usize::try_from(limit / 10).unwrap_or(LAST_BYTES).clamp(LEAST_LAST_BYTES, LAST_BYTES);
+        Self { kept: VecDeque::new(), most, seen: 0 }
+    }
+
     fn see(&mut self, bytes: &[u8]) {
         self.seen += bytes.len() as u64;
-        self.kept.extend(&bytes[bytes.len().saturating_sub(LAST_BYTES)..]);
-        self.kept.drain(..self.kept.len().saturating_sub(LAST_BYTES));
+        self.kept.extend(&bytes[bytes.len().saturating_sub(self.most)..]);
+        self.kept.drain(..self.kept.len().saturating_sub(self.most));
     }
 
     /// What was kept, from the beginning of a line on where something before it was thrown away.

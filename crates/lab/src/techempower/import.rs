@@ -162,7 +162,7 @@ fn tables(results: &Results) -> Result<Vec<Table<'_>>, (String, String)> {
                 table.windows.insert(name, window);
             }
         }
-        // Of whom a window of such a table holds nothing, the source counted no right answer.
+        // For a contender without figures in such a table, the source counted no right answer.
         let holds_any =
             |table: &Table<'_>| table.windows.values().any(|window| window.total_requests.is_some());
         tables.extend(of_type.into_iter().filter(holds_any));

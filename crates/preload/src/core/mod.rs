@@ -2,7 +2,7 @@
 //! has happened to it, and what is true of it now.
 //!
 //! Nothing here waits. [`Core::turn`] lets the engine move on; a call that would have to wait returns [`Errno::AGAIN`], and
-//! who made it waits for [`Core::readiness`] and calls again.
+//! its caller waits for [`Core::readiness`] and calls again.
 
 mod arena;
 mod calls;

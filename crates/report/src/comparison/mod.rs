@@ -43,7 +43,7 @@ fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
     let placed = comparison.objections.iter().map(|Objection { run, contender, cell, check }| Doubt {
         run: run.as_deref(),
         check,
-        place: Some((contender, cell)),
+        place: Some((contender.as_str(), cell)),
     });
     notes::broken_of(whole.chain(placed))
 }

@@ -62,11 +62,7 @@ fn why_not<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Option<&'r 
 }
 
 fn is_judged(verdict: &Verdict, contender: &str, cell: &Cell) -> bool {
-    let closed = verdict.cells.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
-    let open = verdict.latency.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
-    let searched = verdict.redlines.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
-    let answered = verdict.answered.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
-    let names = closed.map(|of| &of.contender).chain(open.map(|of| &of.contender));
-    let mut names = names.chain(searched.map(|of| &of.contender)).chain(answered.map(|of| &of.contender));
-    names.any(|name| name == contender)
+    let mut searched = verdict.redlines.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
+    verdict.judged().any(|of| of.cell == cell && of.contender == contender)
+        || searched.any(|of| of.contender == contender)
 }

@@ -91,7 +91,7 @@ fn rules_to_tell(
 
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
-    let objections = Objections { broken: notes::broken(verdict), judged: notes::judged(verdict) };
+    let objections = Objections { broken: notes::broken(verdict), judged: verdict.judged().count() };
     trust_of(page, verdict.trust.iter(), notes::margin_in_words(verdict), timing, objections);
 }
 
@@ -99,7 +99,7 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
 pub(super) fn void(page: &mut Page, verdict: &Verdict) {
     let broken = notes::broken(verdict).into_iter();
     let void = broken.filter(|broken| broken.check.outcome == CheckOutcome::Void).collect();
-    warn(page, void, notes::judged(verdict));
+    warn(page, void, verdict.judged().count());
 }
 
 /// What did not pass, of how many figures.

@@ -342,7 +342,7 @@ impl Search {
         Trial { per_second, fresh_server: overloaded, purpose }
     }
 
-    /// As far as it came already: steps grow, because a guess that was wrong once may be wrong by much.
+    /// The factor by which the search has moved so far: steps grow, because a guess that was wrong once may be wrong by much.
     fn step_from(&self, reached: Bound) -> f64 {
         let so_far = (reached.per_second / self.plan.start).ln().abs().exp();
         so_far.clamp(self.plan.step, 2.0)

@@ -132,7 +132,7 @@ pub(crate) enum Failure {
     TimedOut,
 }
 
-/// What an arrived segment asks of who handed it over.
+/// What a segment that arrived asks of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Verdict {

@@ -65,7 +65,7 @@ pub fn own_function(callers: &[Frame]) -> Option<String> {
 }
 
 /// The function of the program that takes a lock, where these calls led to waiting for one that parks its threads; that of the lock
-/// itself where nothing is known of who called it.
+/// itself where its caller is not known.
 pub fn function_that_locks(callers: &[Frame]) -> Option<String> {
     let outermost = outermost_of(&RULES.lock, callers)?;
     own_function(&callers[outermost + 1..]).or_else(|| callers[outermost].symbol.clone())

@@ -1,4 +1,4 @@
-//! Hosts of one load against each other: the same server at the same time, so a host that gets other answers is no matter of the server.
+//! Hosts of one load against each other: the same server at the same time, so a host that gets other answers says nothing about the server.
 
 use std::collections::BTreeMap;
 

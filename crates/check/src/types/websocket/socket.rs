@@ -80,7 +80,7 @@ impl Socket {
         self.talk.send(&frame(kind.opcode(), true, payload))
     }
 
-    /// The last moment at which an answer is in time that is waited for from now on.
+    /// The deadline of an answer that is awaited from now on.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.talk.patience().answer
     }

@@ -117,7 +117,7 @@ fn measure(
     Ok(report)
 }
 
-/// Adds to a refused connection whom else the URL may mean.
+/// Adds to a refused connection which other server the URL may mean.
 fn explained(failure: Failure) -> Failure {
     let Failure::Load(LoadError::Unreachable { target, class: ErrorClass::ConnectRefused, why }) = &failure
     else {

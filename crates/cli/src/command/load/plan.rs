@@ -176,7 +176,7 @@ fn resolve(url: &Url) -> Result<SocketAddr, Failure> {
     found.next().ok_or_else(|| Failure::usage(format_args!("`{}` has no address", url.host)))
 }
 
-/// What is asked for, and at whom where the URL says so itself.
+/// What is requested, and from which host where the URL names one.
 pub(super) fn asked(arguments: &LoadArguments) -> Asked {
     let url = Url::parse(&arguments.url).ok().filter(|_| arguments.workload.is_none());
     Asked { words: asked_in_words(arguments), authority: url.map(|url| url.authority()) }

@@ -112,7 +112,7 @@ impl Lab {
         self.contender(name, kind, &run);
     }
 
-    /// A contender that answers rightly after five milliseconds, for tests to which the load is no matter.
+    /// A contender that answers rightly after five milliseconds, for tests to which the load makes no difference.
     pub(crate) fn calm(&self, name: &str) {
         self.stub(name, "server", &["--service", "5ms"]);
     }

@@ -263,7 +263,7 @@ impl Board {
             let ansi = if warning.outcome == CheckOutcome::Void { ALARM } else { CAUTION };
             let whose: BTreeSet<&str> = warning.places.iter().map(|place| place.contender.as_str()).collect();
             let whose = whose.into_iter().collect::<Vec<_>>().join(", ");
-            // What is cut off at the right is whom it concerns, which the table tells, too.
+            // What is cut off at the right is the list of contenders, which the table also shows.
             let told = format!("{} [{whose}]", warning.evidence);
             cut(page, &[(ansi, format!(" {label:<0$}", LABEL - 1)), (PLAIN, told)]);
         }

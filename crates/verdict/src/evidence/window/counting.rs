@@ -143,7 +143,7 @@ fn against_later(turns: &[Turn], own: &BTreeMap<u32, f64>, others: &[&BTreeMap<u
 }
 
 /// The rotations with a turn, and the load, after which turns are not shown to be slower than later ones. What is slow in the first
-/// rotations of every cell is no matter of age, so these are set aside before age is asked for.
+/// rotations of every cell has nothing to do with age, so these are set aside before age is asked for.
 fn first_of(mut turns: Vec<Early>) -> (usize, Nanos) {
     let opening = last_slow(&mut turns, |turn| turn.before).map_or(0, |before| before + 1);
     turns.retain(|turn| turn.before >= opening);
