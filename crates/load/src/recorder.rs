@@ -149,7 +149,7 @@ impl Recorder {
         self.failed_unsent(class, 1, now);
         if self.is_measured(flight) {
             self.times.failed.record((now - flight.sent).0);
-            if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout | ErrorClass::SendTimeout) {
+            if class.is_cut_off() {
                 self.times.censored.record((now - self.began(flight)).0);
             } else {
                 self.times.wrong.record((now - flight.sent).0);

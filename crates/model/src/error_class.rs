@@ -92,6 +92,19 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Whether a request was given up after a wait whose length is known, so that it is among the times of those that were cut off too. One
+    /// whose connection was not made in time never left, and is not.
+    pub fn is_cut_off(self) -> bool {
+        matches!(
+            self,
+            Self::HeadTimeout
+                | Self::BodyTimeout
+                | Self::SendTimeout
+                | Self::UnsentEnd
+                | Self::UnsentNoConnection
+        )
+    }
+
     /// Whether an answer came that was not the right one; unlike no answer, which a crowded machine can cause.
     pub fn is_wrong_answer(self) -> bool {
         matches!(

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use assay_model::JsonSchema;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Changes, Conformance, Severity};
-use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
 use assay_model::host::HostFacts;
 use assay_model::link::LinkFacts;
@@ -191,10 +190,7 @@ fn in_one(parts: [Option<String>; 2]) -> Option<String> {
 
 /// Whether a contender stands for what this machine can do.
 pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
-    record
-        .contenders
-        .iter()
-        .any(|entry| entry.identity.name == contender && entry.identity.kind == Kind::Limit)
+    record.contenders.iter().any(|entry| entry.identity.name == contender && entry.identity.is_limit())
 }
 
 /// The TCP and the wire of a cell; nothing where that is not known.

@@ -7,6 +7,7 @@
 
 use crate::censored::{self, Quantile};
 use crate::histogram::Histogram;
+use crate::robust::middle;
 
 /// Nanoseconds by which both ends may differ, however short the time is.
 pub const CLOSE_NS: u64 = 50_000;
@@ -57,17 +58,13 @@ impl Bounds {
 /// The medians of both ends over rounds; `None` for no rounds. The median of the truths lies between them, however far apart the ends
 /// of single rounds are, because a median does not fall where one of its values rises. It is a bound if one of the rounds has one.
 pub fn median(rounds: &[Bounds]) -> Option<Bounds> {
-    let of = |value: fn(&Bounds) -> u64| middle(rounds.iter().map(value).collect());
+    let of = |value: fn(&Bounds) -> u64| {
+        let mut values: Vec<f64> = rounds.iter().map(|bounds| value(bounds) as f64).collect();
+        middle(&mut values).map(|middle| middle as u64)
+    };
     let is_lower_bound = rounds.iter().any(|bounds| bounds.from_due.is_lower_bound);
     let from_due = Quantile { value: of(|bounds| bounds.from_due.value)?, is_lower_bound };
     Some(Bounds { from_sent: of(|bounds| bounds.from_sent)?, from_due })
-}
-
-fn middle(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some(lower.midpoint(upper))
 }
 
 /// The quantile `q` of response times in nanoseconds, `censored` being those of requests that were given up; `None` when nothing

@@ -67,6 +67,20 @@ fn containers(name: &str, which: &str) -> String {
     String::from_utf8_lossy(&listed.stdout).trim().to_owned()
 }
 
+/// Writes a guest of this name that can be built and run; skips where no container can run.
+fn has_guest(lab: &Lab, name: &str) -> bool {
+    match prepare(lab, name) {
+        Ok(()) => {
+            configure(lab, name);
+            true
+        }
+        Err(reason) => {
+            skip("container", format_args!("no container can run here ({reason})"));
+            false
+        }
+    }
+}
+
 /// The id of the image that has a guest's name.
 fn image_of(name: &str) -> String {
     let image = format!("localhost/assay-techempower/{name}");
@@ -85,10 +99,9 @@ fn remove_image(name: &str) {
 #[test]
 fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
     let lab = Lab::new();
-    if let Err(reason) = prepare(&lab, "guest") {
-        return skip("container", format_args!("no container can run here ({reason})"));
+    if !has_guest(&lab, "guest") {
+        return;
     }
-    configure(&lab, "guest");
     lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(0);
     let command = lab.record().contenders[0].command.clone();
     assert_eq!(command[..3], ["podman", "run", "--rm"], "{command:?}");
@@ -100,10 +113,9 @@ fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
 #[test]
 fn a_guest_is_itself_in_all_rounds_whatever_gets_its_name_meanwhile() {
     let lab = Lab::new();
-    if let Err(reason) = prepare(&lab, "renamed") {
-        return skip("container", format_args!("no container can run here ({reason})"));
+    if !has_guest(&lab, "renamed") {
+        return;
     }
-    configure(&lab, "renamed");
     lab.write(&format!("{FOLDER}/other"), OTHER);
     let words = format!("run ./{FOLDER} -w json --no-check --no-aa -c 2 --warmup 0s -d 100ms --rounds 3");
     let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
@@ -128,10 +140,9 @@ fn a_guest_is_itself_in_all_rounds_whatever_gets_its_name_meanwhile() {
 #[test]
 fn a_guest_that_the_engine_cannot_start_fails_the_run_with_the_engines_words() {
     let lab = Lab::new();
-    if let Err(reason) = prepare(&lab, "hollow") {
-        return skip("container", format_args!("no container can run here ({reason})"));
+    if !has_guest(&lab, "hollow") {
+        return;
     }
-    configure(&lab, "hollow");
     lab.write(
         &format!("{FOLDER}/hollow.dockerfile"),
         "FROM scratch\nCOPY guest /guest\nENTRYPOINT [\"/nothere\"]\n",
@@ -168,10 +179,9 @@ fn a_guest_lives_on_another_host() {
 #[test]
 fn a_guest_ends_with_a_run_that_is_killed() {
     let lab = Lab::new();
-    if let Err(reason) = prepare(&lab, "orphan") {
-        return skip("container", format_args!("no container can run here ({reason})"));
+    if !has_guest(&lab, "orphan") {
+        return;
     }
-    configure(&lab, "orphan");
     let words = format!("run ./{FOLDER} -w json --no-check --no-aa -c 2 -d 100s");
     let run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
     eventually("it runs", || !containers("orphan", "").is_empty());

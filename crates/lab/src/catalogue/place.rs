@@ -12,6 +12,7 @@ use crate::trusted::{Trusted, is_unguarded, is_writable};
 
 /// Folders of a catalogue; of the last there may be none.
 const PARTS: [&str; 3] = ["contenders", "workloads", "experiments"];
+
 /// What a search for the catalogue came upon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {

@@ -97,14 +97,8 @@ fn with(network: Option<Network>) -> String {
 
 /// Contenders with a throughput, fastest first, without the limit.
 fn ranked<'c>(record: &Record, cell: &'c CellVerdict) -> Vec<&'c Standing> {
-    let is_limit = |name: &str| {
-        record
-            .contenders
-            .iter()
-            .any(|entry| entry.identity.name == name && entry.identity.kind == Kind::Limit)
-    };
     let with_rate = cell.standings.iter().filter(|standing| standing.throughput_per_second.is_some());
-    with_rate.filter(|standing| !is_limit(&standing.contender)).collect()
+    with_rate.filter(|standing| !notes::is_limit(record, &standing.contender)).collect()
 }
 
 fn rate_of(standing: &Standing) -> f64 {

@@ -439,6 +439,10 @@ pub(crate) mod tests {
         cut_off.record_n(5_000_000_000, 7);
         spoilt.load.latency.censored_hdr = Some(cut_off.to_hdr_base64().expect("histogram"));
         assert_eq!(slice(&decoded(&spoilt), slo()), Some(Slice { late: 12, due: 1_012 }));
+        let mut unconnected = spoilt.clone();
+        unconnected.load.window.errors.insert(ErrorClass::ConnectTimeout, 3);
+        let all = Some(Slice { late: 15, due: 1_015 });
+        assert_eq!(slice(&decoded(&unconnected), slo()), all, "nobody knows how long those were waited for");
         assert_eq!(
             slice(&decoded(&spoilt), "errors<0.1%".parse().expect("slo")),
             Some(Slice { late: 12, due: 1_012 })

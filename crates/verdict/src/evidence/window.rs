@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use assay_model::experiment::Cell;
-use assay_model::load::{ErrorClass, Latency};
+use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, Round, Run};
 use assay_model::units::{Nanos, total};
 use assay_stats::censored::Quantile;
@@ -224,16 +224,7 @@ impl<'r> Window<'r> {
 
     /// Requests that failed in it and are not among those of which it is known how long they were waited for in vain.
     pub(crate) fn failed_otherwise(&self) -> u64 {
-        use ErrorClass::{
-            BodyTimeout, ConnectTimeout, HeadTimeout, SendTimeout, UnsentEnd, UnsentNoConnection,
-        };
-        let waited = |class: ErrorClass| {
-            matches!(
-                class,
-                HeadTimeout | BodyTimeout | SendTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection
-            )
-        };
-        let errors = self.load.window.errors.iter().filter(|(class, _)| !waited(**class));
+        let errors = self.load.window.errors.iter().filter(|(class, _)| !class.is_cut_off());
         total(errors.map(|(_, count)| *count))
     }
 
