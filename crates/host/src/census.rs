@@ -114,13 +114,11 @@ impl Census {
         if !roots.iter().all(is_there) {
             return None;
         }
-        let total = |census: &Self, members: &[Process]| -> Nanos {
-            members.iter().map(|of| census.account(of)).sum()
-        };
+        let grown = self.grown(later);
         let own = |member: &Process| Some(*later.cpu.get(&member.pid)? - *self.cpu.get(&member.pid)?);
         Some(Used {
             wall: later.at.saturating_duration_since(self.at),
-            cpu_ns: total(later, &both[1]) - total(self, &both[0]),
+            cpu_ns: both[1].iter().filter_map(|member| grown.get(&member.pid)).copied().sum(),
             busiest_ns: both[0].iter().filter_map(own).max().unwrap_or_default(),
         })
     }
@@ -134,41 +132,54 @@ impl Census {
         }
         let own: BTreeSet<u32> =
             [self, later].iter().flat_map(|census| census.below(roots)).map(|own| own.pid).collect();
-        let before: BTreeMap<u32, Nanos> =
-            self.processes.iter().map(|process| (process.pid, self.account(process))).collect();
-        // Most have used nothing, and of those nobody needs to be asked where they may run.
-        let has_used = |process: &Process| {
-            before.get(&process.pid).is_none_or(|before| *before != later.account(process))
-        };
         // A process that has just ended could have run anywhere.
         let may_run = |pid| of_thread(pid).is_none_or(|allowed| !allowed.intersection(cpus).is_empty());
         let is_other = |pid: u32| pid != std::process::id() && !own.contains(&pid);
-        let others: BTreeSet<u32> = later
-            .processes
-            .iter()
-            .filter(|process| is_other(process.pid) && has_used(process) && may_run(process.pid))
-            .map(|process| process.pid)
-            .collect();
-        let total = |census: &Self| {
-            let counted = census.processes.iter().filter(|process| {
-                // A process that is gone is now in its parent's account.
-                let is_gone = !later.cpu.contains_key(&process.pid) && others.contains(&process.parent);
-                others.contains(&process.pid) || is_gone
-            });
-            counted.map(|process| census.account(process)).sum::<Nanos>()
-        };
-        Some(total(later) - total(self))
+        // Most have used nothing, and of those nobody needs to be asked where they may run.
+        let counts = |(pid, used): &(u32, Nanos)| *used > Nanos::ZERO && is_other(*pid) && may_run(*pid);
+        Some(self.grown(later).into_iter().filter(counts).map(|(_, used)| used).sum())
     }
 
-    /// CPU time of a process and of its children that ended and were waited for.
-    fn account(&self, process: &Process) -> Nanos {
-        let reaped = from_ticks(process.reaped_ticks.iter().sum());
-        self.cpu.get(&process.pid).copied().unwrap_or_default() + reaped
+    /// What each process that is there at `later` has used since, with whoever below it has ended: the account of those for whom their
+    /// parent has waited, in clock ticks, without what they had used before. Each stands for itself. Of a child for whom nobody waits
+    /// (SIGCHLD ignored, sigaction(2)) no account tells anything, and what it had used must not come off somebody else's time.
+    fn grown(&self, later: &Self) -> BTreeMap<u32, Nanos> {
+        let key = |process: &Process| (process.pid, process.start_ticks);
+        let before: BTreeMap<(u32, u64), &Process> = self.processes.iter().map(|of| (key(of), of)).collect();
+        let stays: BTreeSet<(u32, u64)> = later.processes.iter().map(key).collect();
+        let parents: BTreeMap<u32, &Process> = self.processes.iter().map(|of| (of.pid, of)).collect();
+        let mut known = BTreeMap::<u32, Nanos>::new();
+        for gone in self.processes.iter().filter(|process| !stays.contains(&key(process))) {
+            // Parents read at different moments may seem to form a ring.
+            let above = std::iter::successors(Some(gone), |of| parents.get(&of.parent).copied());
+            if let Some(heir) = above.take(parents.len()).find(|of| stays.contains(&key(of))) {
+                *known.entry(heir.pid).or_default() += self.own(gone) + reaped(gone);
+            }
+        }
+        let used = |process: &Process| {
+            let Some(before) = before.get(&key(process)) else {
+                return later.own(process) + reaped(process);
+            };
+            let inherited = reaped(process) - reaped(before);
+            let told_before = known.get(&process.pid).copied().unwrap_or_default();
+            (later.own(process) - self.own(before)) + (inherited - told_before)
+        };
+        later.processes.iter().map(|process| (process.pid, used(process))).collect()
+    }
+
+    /// CPU time of a process that was there; 0 where it ended before its clock was read.
+    fn own(&self, process: &Process) -> Nanos {
+        self.cpu.get(&process.pid).copied().unwrap_or_default()
     }
 
     fn below(&self, roots: &[u32]) -> Vec<Process> {
         trees(&self.processes, roots)
     }
+}
+
+/// CPU time of its children that ended and were waited for.
+fn reaped(process: &Process) -> Nanos {
+    from_ticks(process.reaped_ticks.iter().sum())
 }
 
 /// Whether every process of the machine can be seen: not from inside a container, nor where others' are hidden (proc(5), hidepid).
@@ -325,6 +336,55 @@ mod tests {
         assert!(without(&[own.0.id()]) >= used(&other));
         let both = [own.0.id(), other.0.id()];
         assert!(without(&both) + used(&other) <= without(&[own.0.id()]), "the other is no longer among them");
+    }
+
+    /// A census of processes of (id, parent, CPU milliseconds, reaped clock ticks).
+    fn census<const N: usize>(processes: [(u32, u32, u64, u64); N]) -> Census {
+        let process = |(pid, parent, _, reaped): (u32, u32, u64, u64)| Process {
+            pid,
+            parent,
+            group: pid,
+            session: pid,
+            start_ticks: u64::from(pid),
+            zombie: false,
+            name: String::new(),
+            reaped_ticks: [reaped, 0],
+        };
+        let cpu = processes.iter().map(|(pid, _, cpu, _)| (*pid, Nanos(cpu * 1_000_000))).collect();
+        Census { at: Instant::now(), processes: processes.map(process).into(), cpu, parents: BTreeSet::new() }
+    }
+
+    fn grown<const N: usize>(before: &Census, later: &Census, pids: [u32; N]) -> [u64; N] {
+        let grown = before.grown(later);
+        pids.map(|pid| grown[&pid].0 / 1_000_000)
+    }
+
+    #[test]
+    fn who_ends_unseen_takes_nothing_off_the_time_of_others() {
+        let before = census([(1, 0, 500, 0), (7, 1, 100, 0), (8, 7, 3_000, 0), (9, 1, 20, 0)]);
+        let later = census([(1, 0, 500, 0), (7, 1, 101, 0), (9, 1, 320, 0)]);
+        assert_eq!(grown(&before, &later, [1, 7, 9]), [0, 1, 300], "nobody waited for 8");
+        let replaced = census([(1, 0, 500, 0), (7, 1, 100, 0), (9, 1, 20, 0), (10, 1, 5, 2)]);
+        assert_eq!(grown(&before, &replaced, [1, 10]), [0, 5 + ticks_ms(2)], "10 is new, with all it has");
+    }
+
+    #[test]
+    fn who_ends_with_its_children_is_counted_from_then_on() {
+        let before = census([(1, 0, 0, 0), (7, 1, 100, 3), (8, 7, 1_000, 0), (9, 8, 2_000, 5)]);
+        // 9 had used 20 ms more when 8 waited for it, and 8 nothing.
+        let told = ms_ticks(1_000 + 2_000 + 20) + 5 + 3;
+        let later = census([(1, 0, 0, 0), (7, 1, 110, told)]);
+        assert_eq!(grown(&before, &later, [1, 7]), [0, 10 + 20]);
+        let later = census([(1, 0, 0, told - 3 + ms_ticks(100) + 3)]);
+        assert_eq!(grown(&before, &later, [1]), [20], "7 ended as well");
+    }
+
+    fn ticks_ms(ticks: u64) -> u64 {
+        from_ticks(ticks).0 / 1_000_000
+    }
+
+    fn ms_ticks(ms: u64) -> u64 {
+        ms / ticks_ms(1)
     }
 
     #[test]
