@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOption
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::options::GROUP;
 use super::{SupervisorOptions, scratch};
 
 /// How often to look again while descendants end.
@@ -149,12 +151,34 @@ pub(super) fn clear_up(options: &SupervisorOptions) {
     Group::at(options.group.clone()).remove();
 }
 
-/// Ends groups whose guards and supervisors were all killed at once.
+/// Ends groups whose guards and supervisors were all killed at once. A supervisor that outlives its guard ends its group itself, with the
+/// grace that those below need to remove what is theirs.
 pub(super) fn end_abandoned() {
-    for group in Group::abandoned() {
-        end_members(&group);
+    for group in Group::abandoned().iter().filter(|group| !has_supervisor(group)) {
+        end_members(group);
         group.remove();
     }
+}
+
+/// Whether a process lives that was started to supervise a group, and is none of those in it, which may call themselves anything.
+fn has_supervisor(group: &Group) -> bool {
+    procfs::process::all_processes().into_iter().flatten().flatten().any(|process| {
+        is_told_to_supervise(&process, group.folders()) && !is_within(&process, group.folders())
+    })
+}
+
+fn is_told_to_supervise(process: &procfs::process::Process, folders: &[PathBuf]) -> bool {
+    let arguments = process.cmdline().unwrap_or_default();
+    arguments
+        .windows(2)
+        .any(|words| words[0] == GROUP && folders.iter().any(|of| of.as_os_str() == &*words[1]))
+}
+
+/// Whether a process is in a group or in one below it (proc_pid_cgroup(5)); nobody is sure of one that has ended meanwhile.
+fn is_within(process: &procfs::process::Process, folders: &[PathBuf]) -> bool {
+    let Ok(groups) = process.cgroups() else { return true };
+    let name = folders.first().and_then(|folder| folder.file_name()).and_then(|name| name.to_str());
+    name.is_none_or(|name| groups.0.iter().any(|group| group.pathname.split('/').any(|part| part == name)))
 }
 
 /// Takes precedence over thousands that fork without end, as far as this user may. Whoever is started from now on would

@@ -11,6 +11,8 @@ use thiserror::Error;
 /// Processes that a command may become, unless it is told otherwise: more than any server forks for ten thousand
 /// connections would be a machine's end.
 const PROCESSES: u32 = 8192;
+/// Names a folder of the command's control group.
+pub(super) const GROUP: &str = "--group";
 
 /// One of the three processes in a row ([`super`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +124,7 @@ impl SupervisorOptions {
         if let Some(parent) = self.parent {
             push("--parent", parent.to_string().into());
         }
-        self.group.iter().for_each(|folder| push("--group", folder.clone().into()));
+        self.group.iter().for_each(|folder| push(GROUP, folder.clone().into()));
         if let Some(cpus) = &self.cpus {
             push("--cpus", cpus.to_string().into());
         }
@@ -185,7 +187,7 @@ impl SupervisorOptions {
             "--processes" => self.processes = text?.parse().ok()?,
             "--part" => self.part = Part::named(text?)?,
             "--parent" => self.parent = Some(text?.parse().ok()?),
-            "--group" => self.group.push(value.into()),
+            GROUP => self.group.push(value.into()),
             "--grace-ms" => self.grace = Duration::from_millis(text?.parse().ok()?),
             _ => return None,
         }

@@ -118,6 +118,26 @@ fn whoever_is_killed_leaves_nobody() {
 }
 
 #[test]
+fn a_command_whose_guard_is_killed_has_its_grace_while_others_begin() {
+    let (folder, other) = (folder(), folder());
+    let script = "trap 'sleep 1; echo tidy > MARK/tidied; exit' TERM; echo here; while :; do sleep 0.1; done";
+    let mut patient = options(&folder, script);
+    patient.grace = Duration::from_secs(60);
+    let supervised = start(&patient).expect("started");
+    eventually("it waits for its end", || log(&folder).contains(&"here".to_owned()));
+    let parent = |pid: u32| assay_host::process::find(pid).expect("alive").parent;
+    let guard = Pid::from_raw(parent(parent(supervised.pid())).cast_signed()).expect("a guard");
+    kill_process(guard, Signal::KILL).expect("killed");
+    // Whoever begins ends what was abandoned, and this was not.
+    eventually("it has tidied up", || {
+        assert!(start(&options(&other, "true")).is_ok());
+        folder.path().join("tidied").exists()
+    });
+    drop(supervised);
+    eventually("nobody is left", || processes_with(&mark(&folder)).is_empty());
+}
+
+#[test]
 fn a_command_runs_where_its_owners_group_is_in_another_pid_namespace() {
     let folder = folder();
     let inside = || {
