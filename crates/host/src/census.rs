@@ -222,13 +222,26 @@ mod tests {
         }
     }
 
+    fn spent(before: &Census, after: &Census, of: &Busy) -> Nanos {
+        before.spent(after, &[of.0.id()]).expect("alive").cpu_ns.expect("steady")
+    }
+
+    /// A look at a time when each of them has run since `before`: on a busy machine they may have to wait for a CPU.
+    fn after_running(before: &Census, all: &[&Busy]) -> Census {
+        let look = || {
+            std::thread::sleep(Duration::from_millis(300));
+            Census::take()
+        };
+        let have_run = |after: &Census| all.iter().all(|busy| spent(before, after, busy) > Nanos::ZERO);
+        std::iter::repeat_with(look).take(100).find(have_run).expect("all have run")
+    }
+
     #[test]
     fn clocks_show_what_a_sampler_counts() {
         let child = Busy::start("while :; do :; done");
         let roots = [child.0.id()];
         let (sampler, before) = (Sampler::start_all(&roots).expect("sampler"), Census::take());
-        std::thread::sleep(Duration::from_millis(300));
-        let (after, window) = (Census::take(), sampler.finish().expect("window"));
+        let (after, window) = (after_running(&before, &[&child]), sampler.finish().expect("window"));
         let spent = before.spent(&after, &roots).expect("alive");
         let (cpu, counted) = (spent.cpu_ns.expect("steady"), window.usage.cpu_ns());
         assert!(cpu > Nanos::ZERO && spent.wall >= Duration::from_millis(300));
@@ -263,7 +276,7 @@ mod tests {
         let (child, other) = (Busy::start("while :; do :; done"), Busy::start("while :; do :; done"));
         let roots = [child.0.id()];
         let before = Census::take().again(&roots);
-        std::thread::sleep(Duration::from_millis(300));
+        after_running(&before, &[&child, &other]);
         let (cursory, close) = (before.again(&roots), Census::take());
         let spent = |after: &Census| before.spent(after, &roots).expect("alive").cpu_ns.expect("steady");
         assert!(spent(&cursory) > Nanos::ZERO && spent(&cursory) <= spent(&close));
@@ -321,17 +334,8 @@ mod tests {
         let cpus = crate::cpuset::allowed();
         let (other, own) = (Busy::start("while :; do :; done"), Busy::start("while :; do :; done"));
         let before = Census::take();
-        let spent = |after: &Census, of: &Busy| {
-            before.spent(after, &[of.0.id()]).expect("alive").cpu_ns.expect("steady")
-        };
-        let take = || {
-            std::thread::sleep(Duration::from_millis(300));
-            Census::take()
-        };
-        // On a busy machine both may have to wait for a CPU.
-        let have_run = |after: &Census| [&other, &own].iter().all(|busy| spent(after, busy) > Nanos::ZERO);
-        let after = std::iter::repeat_with(take).take(100).find(have_run).expect("both have run");
-        let used = |of: &Busy| spent(&after, of);
+        let after = after_running(&before, &[&other, &own]);
+        let used = |of: &Busy| spent(&before, &after, of);
         let without = |roots: &[u32]| before.others(&after, &cpus, roots).expect("all are seen");
         assert!(without(&[own.0.id()]) >= used(&other));
         let both = [own.0.id(), other.0.id()];

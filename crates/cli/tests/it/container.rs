@@ -11,14 +11,20 @@ use assay_skip::skip;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/guest.c");
 const FOLDER: &str = "frameworks/C/guest";
-const DOCKERFILE: &str = "FROM scratch\nCOPY guest /guest\nRUN [\"/guest\"]\nENTRYPOINT [\"/guest\"]\n";
-/// An image of the guest's name in which nothing can be run.
-const OTHER: &str = "FROM scratch\nCOPY guest /other\n";
+const RUNS: &str = "COPY guest /guest\nRUN [\"/guest\"]\nENTRYPOINT [\"/guest\"]\n";
+/// Of an image of the guest's name in which nothing can be run.
+const OTHER: &str = "COPY guest /other\n";
+/// Of one that cannot be started.
+const HOLLOW: &str = "COPY guest /guest\nENTRYPOINT [\"/nothere\"]\n";
+
+/// A guest's Dockerfile. No two have a layer in common, or the first that is done would remove it while another is built upon it.
+fn dockerfile(name: &str, rest: &str) -> String {
+    format!("FROM scratch\nLABEL guest={name}\n{rest}")
+}
 
 /// Builds the program of a guest that is called so without any library; says why that does not work, or no engine is there.
 fn prepare(lab: &Lab, name: &str) -> Result<(), String> {
-    // Else all tests have one image, which the first that is done removes.
-    lab.write(&format!("{FOLDER}/{name}.dockerfile"), &format!("{DOCKERFILE}LABEL guest={name}\n"));
+    lab.write(&format!("{FOLDER}/{name}.dockerfile"), &dockerfile(name, RUNS));
     let folder = lab.path(FOLDER);
     let run = |program: &str, words: &[&str]| -> Result<(), String> {
         let output = Command::new(program).args(words).current_dir(&folder).output();
@@ -109,14 +115,14 @@ fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
     was_measured_and_is_gone(&lab, "guest");
 }
 
-/// As a build of another run may do at any time.
+/// A build of another run may take the name of the image at any time.
 #[test]
 fn a_guest_is_itself_in_all_rounds_whatever_gets_its_name_meanwhile() {
     let lab = Lab::new();
     if !has_guest(&lab, "renamed") {
         return;
     }
-    lab.write(&format!("{FOLDER}/other"), OTHER);
+    lab.write(&format!("{FOLDER}/other"), &dockerfile("other", OTHER));
     let words = format!("run ./{FOLDER} -w json --no-check --no-aa -c 2 --warmup 0s -d 100ms --rounds 3");
     let mut run = Running::start(lab.command(&words.split(' ').collect::<Vec<_>>()));
     eventually("it runs", || !containers("renamed", "").is_empty());
@@ -143,10 +149,7 @@ fn a_guest_that_the_engine_cannot_start_fails_the_run_with_the_engines_words() {
     if !has_guest(&lab, "hollow") {
         return;
     }
-    lab.write(
-        &format!("{FOLDER}/hollow.dockerfile"),
-        "FROM scratch\nCOPY guest /guest\nENTRYPOINT [\"/nothere\"]\n",
-    );
+    lab.write(&format!("{FOLDER}/hollow.dockerfile"), &dockerfile("hollow", HOLLOW));
     lab.run(&[&format!("./{FOLDER}"), "-w", "json"]).assert().code(10);
     let record = lab.record();
     let why = not_run(&record, "hollow");
