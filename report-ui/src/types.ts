@@ -1449,6 +1449,11 @@ export interface Entry {
         url: string;
       };
   /**
+   * Arguments of the command with which its runtime tells the names of what it compiles, for the sake of profiles; empty
+   * where it was started as it always is.
+   */
+  profile_arguments?: string[];
+  /**
    * For a URL, whose server that is on this machine and where it runs.
    */
   running?: Running | null;

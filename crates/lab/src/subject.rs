@@ -97,6 +97,21 @@ pub struct Process {
     pub inherited: Inherited,
     /// The container that its command runs it in, if it does.
     pub container: Option<Container>,
+    /// Whether its runtime is to tell the names of what it compiles, for the sake of profiles.
+    pub tells_names: bool,
+}
+
+impl Process {
+    /// Its command's arguments for the sake of profiles.
+    pub(crate) fn profile_arguments(&self) -> &[String] {
+        if self.tells_names { &self.run.profile_arguments } else { &[] }
+    }
+
+    /// The program with its arguments.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let (program, arguments) = self.run.command.split_at(self.run.command.len().min(1));
+        [program, self.profile_arguments(), arguments].concat()
+    }
 }
 
 /// How the processes in a container are found: an engine may start them as somebody else's children.
@@ -149,6 +164,7 @@ impl Subject {
             versions: contender.versions.clone(),
             inherited: Inherited::Listed(contender.pass_environment.clone()),
             container: None,
+            tells_names: false,
         };
         Self {
             identity: Identity::from(contender),
@@ -177,6 +193,7 @@ impl Subject {
         let run = Run {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
             stack_arguments: Vec::new(),
+            profile_arguments: Vec::new(),
             tls_arguments: Some(Vec::new()),
             http2: vec![Protocol::H2c, Protocol::H2],
             queue_per_worker: false,
@@ -193,6 +210,7 @@ impl Subject {
             versions: BTreeMap::new(),
             inherited: Inherited::All,
             container: None,
+            tells_names: false,
         };
         Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
     }
@@ -202,6 +220,16 @@ impl Subject {
         if let Launch::Process(process) = &mut self.launch {
             process.run.ready_timeout_s = timeout_s.unwrap_or(process.run.ready_timeout_s);
             process.run.ready_path = path.map(str::to_owned).or(process.run.ready_path.take());
+        }
+        self
+    }
+
+    /// This subject as a run starts it that profiles every server in every cell: its runtime tells the names of what it compiles, where
+    /// its file says how.
+    #[must_use]
+    pub fn telling_names(mut self) -> Self {
+        if let Launch::Process(process) = &mut self.launch {
+            process.tells_names = true;
         }
         self
     }
@@ -322,14 +350,16 @@ impl Subject {
 
     /// What the record says of it before anything was tried.
     pub fn entry(&self) -> Entry {
-        let command = match &self.launch {
-            Launch::Process(process) => match &process.container {
-                Some(container) => container.command(&container.image),
-                None => process.run.command.clone(),
+        let untried = Entry::untried(self.identity.clone());
+        let Launch::Process(process) = &self.launch else { return untried };
+        match &process.container {
+            Some(container) => Entry { command: container.command(&container.image), ..untried },
+            None => Entry {
+                command: process.command(),
+                profile_arguments: process.profile_arguments().to_vec(),
+                ..untried
             },
-            Launch::Running { .. } => Vec::new(),
-        };
-        Entry { command, ..Entry::untried(self.identity.clone()) }
+        }
     }
 }
 
@@ -408,5 +438,18 @@ mod tests {
         let told = Subject::from_command(" exec ./server", Path::new("/"), None).expect("command");
         assert_eq!(told.entry().command[2], " exec ./server");
         assert!(Subject::from_command(" ", Path::new("/"), None).is_err());
+    }
+
+    #[test]
+    fn a_runtime_tells_names_where_its_file_says_how_and_a_profile_wants_them() {
+        let mut subject = Subject::from_command("node app.js", Path::new("/"), None).expect("command");
+        let Launch::Process(process) = &mut subject.launch else { panic!("a process") };
+        process.run.command = ["node", "app.js"].map(str::to_owned).to_vec();
+        process.run.profile_arguments = vec!["--log-code".to_owned()];
+        let usual = subject.entry();
+        assert_eq!((usual.command.join(" "), usual.profile_arguments.len()), ("node app.js".to_owned(), 0));
+        let telling = subject.telling_names().entry();
+        assert_eq!(telling.command.join(" "), "node --log-code app.js");
+        assert_eq!(telling.profile_arguments, ["--log-code"]);
     }
 }

@@ -96,6 +96,10 @@ pub struct Run {
     /// `${WIRE_ADDRESS}` say where. Without them the program is started with the preload library.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_arguments: Vec<String>,
+    /// Further arguments, right behind the program, with which a runtime tells the names of what it compiles: for runs that profile
+    /// every server in every cell (`assay why`), and for those alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profile_arguments: Vec<String>,
     /// Further arguments, if any are needed, for a run over TLS; `${CERT}` and `${KEY}` are the files to serve with, and in its
     /// environment too. Absent where it is not set up for TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]

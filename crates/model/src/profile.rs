@@ -146,7 +146,7 @@ pub enum FrameKind {
     Kernel,
     /// Compiled ahead of time, from a file.
     Native,
-    /// Compiled while the program runs; named where it writes a perf map (kernel: tools/perf/Documentation/jit-interface.txt).
+    /// Compiled while the program runs; named where it tells what it compiles (docs/method/profile.md#whose-functions-are-they).
     Jit,
     /// At an address where there is no code, or no longer: a chain of calls that went astray, or a program that has ended.
     Unknown,

@@ -201,6 +201,10 @@ pub struct Entry {
     pub versions: BTreeMap<String, String>,
     /// The command that started it; empty for a URL.
     pub command: Vec<String>,
+    /// Arguments of the command with which its runtime tells the names of what it compiles, for the sake of profiles; empty
+    /// where it was started as it always is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profile_arguments: Vec<String>,
     /// For a URL, whose server that is on this machine and where it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<Running>,
@@ -441,6 +445,7 @@ impl Entry {
             identity,
             versions: BTreeMap::new(),
             command: Vec::new(),
+            profile_arguments: Vec::new(),
             running: None,
             control_of: None,
             conformance: None,

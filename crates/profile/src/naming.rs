@@ -1,9 +1,11 @@
 //! From addresses to functions: by the kernel's table of symbols; the symbols of programs and libraries, also where these lie apart; the
-//! table of functions that a Go program has without symbols too; and what runtimes tell of what they compile, in perf maps or in memory.
+//! table of functions that a Go program has without symbols too; and what runtimes tell of what they compile, in files or in memory.
 
 mod debug_file;
 mod go_table;
 mod perf_map;
+mod v8_log;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
@@ -18,6 +20,7 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, MemoryMaps};
 
 use crate::gathered::{Gathered, RawStack};
+use written::Writer;
 
 /// Longest name that is kept, in bytes: generic functions have names of thousands.
 const MAX_NAME: usize = 240;
@@ -171,9 +174,13 @@ fn names(
     }
     names.extend(debug_file::names(symbolizer, pid, maps, &nameless(FrameKind::Native, &names)));
     names.extend(go_table::names(pid, &nameless(FrameKind::Native, &names)));
-    match perf_map::names(pid, &nameless(FrameKind::Jit, &names)) {
-        Ok(found) => names.extend(found),
-        Err(why) => whys.push(why),
+    if let Some(writer) = Writer::of(pid).filter(|_| !nameless(FrameKind::Jit, &names).is_empty()) {
+        for written in [v8_log::names, perf_map::names] {
+            match written(&writer, &nameless(FrameKind::Jit, &names)) {
+                Ok(found) => names.extend(found),
+                Err(why) => whys.push(why),
+            }
+        }
     }
     names.extend(compiled(pid, &nameless(FrameKind::Jit, &names)));
     (names, whys)

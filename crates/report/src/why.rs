@@ -4,14 +4,14 @@ use assay_model::JsonSchema;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Stack};
 use assay_model::part::Part;
-use assay_model::record::Record;
+use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Interval, Verdict};
 use assay_model::why::{CountDifference, Difference, Event, PartDifference, Spending, Unnamed, Why};
 use serde::Serialize;
 
 use crate::table::{Column, Row, Table};
 use crate::words::count_of;
-use crate::{foreign, format, notes, words};
+use crate::{foreign, format, notes, text, words};
 
 /// Most events of a server that are told of one answer.
 const MOST_EVENTS: usize = 6;
@@ -215,8 +215,8 @@ fn unnamed(Unnamed { module, samples, unnamed }: &Unnamed) -> String {
              symbols, or build it without stripping"
         ),
         None => format!(
-            "{unnamed} samples are in code that was compiled at run time and that no perf map names: start Node.js with \
-             --perf-basic-prof, Python with -X perf, Java with an agent that writes /tmp/perf-PID.map"
+            "{unnamed} samples are in code that was compiled at run time and whose names its runtime does not tell: start Node.js with \
+             --perf-basic-prof, Python with -X perf, another one with what has it write /tmp/perf-PID.map"
         ),
     }
 }
@@ -270,10 +270,16 @@ pub(crate) fn is_faithful(spending: &Spending) -> bool {
 /// What the figures of every cell of a verdict rest on: the rules by which functions belong to parts, and the counters of energy.
 pub(crate) fn footing(record: &Record, why: &Why) -> String {
     let rules = format!("Functions belong to parts by the rules of version {}.", why.rules_version);
-    match &record.energy {
-        Some(metering) => format!("{rules} {}", words::energy::footing(metering)),
-        None => rules,
-    }
+    let told = record.contenders.iter().filter_map(tells_names);
+    let metered = record.energy.as_ref().map(words::energy::footing);
+    std::iter::once(rules).chain(told).chain(metered).collect::<Vec<_>>().join(" ")
+}
+
+/// With what a contender was started, in all of the run, that it would do without if it were not profiled.
+fn tells_names(entry: &Entry) -> Option<String> {
+    let arguments = Some(text::shell(&entry.profile_arguments)).filter(|arguments| !arguments.is_empty())?;
+    let name = &entry.identity.name;
+    Some(format!("{name} was started with `{arguments}`, so that what it compiles at run time has names."))
 }
 
 /// Every cell's parts and differences as Markdown, and what all of it rests on.

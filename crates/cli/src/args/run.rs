@@ -263,8 +263,9 @@ pub(crate) struct RedlineArguments {
 /// Each server is restarted five times, measured at capacity and at a rate that all can serve, and then profiled under the same
 /// loads: on-CPU stacks of server and kernel, system calls, waits. What a part takes is told in CPU time for each right answer,
 /// differences with intervals over the restarts. It also names what holds answers up, such as a lock, which it sees in the kernel and
-/// inside the runtimes of Go and Java. Without root or CAP_PERFMON less can be seen, and the explanation says what. If the
-/// CPUs count their energy, the explanation has that of an answer, otherwise the reason.
+/// inside the runtimes of Go and Java. A contender whose runtime can name what it compiles, such as Node.js, does so in all of the run.
+/// Without root or CAP_PERFMON less can be seen, and the explanation says what. If the CPUs count their energy, the explanation has that
+/// of an answer, otherwise the reason.
 #[derive(Args)]
 pub(crate) struct WhyArguments {
     #[command(flatten)]

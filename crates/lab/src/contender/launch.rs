@@ -102,7 +102,7 @@ fn left_to_the_kernel(listening: SocketAddr, address: &str) -> (String, String) 
 
 /// How it is started, with what it is told of a stack of its own and of TLS; a container from the image that was built for the run.
 fn with_arguments(process: &Process, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
-    let mut run = process.run.clone();
+    let mut run = Run { command: process.command(), ..process.run.clone() };
     if let Some(container) = &process.container
         && let Some(id) = order.host.image(&process.folder, &container.image)
     {

@@ -223,6 +223,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         run: Run {
             command: run,
             stack_arguments: Vec::new(),
+            profile_arguments: Vec::new(),
             tls_arguments: None,
             http2: Vec::new(),
             queue_per_worker: false,
@@ -238,6 +239,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
             image,
             arguments,
         }),
+        tells_names: false,
     }
 }
 

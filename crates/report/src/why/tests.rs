@@ -32,7 +32,7 @@ fn what_has_no_name_says_how_it_gets_one() {
     let of =
         |module: Option<&str>| Unnamed { module: module.map(str::to_owned), samples: 1_200, unnamed: 1_100 };
     let told = grounds(&Spending { unnamed: vec![of(None), of(Some("server"))], ..spending(&[]) });
-    let runtime = "; 1,100 samples are in code that was compiled at run time and that no perf map names: start Node.js with \
+    let runtime = "; 1,100 samples are in code that was compiled at run time and whose names its runtime does not tell: start Node.js with \
         --perf-basic-prof";
     assert!(told.contains(runtime), "{told}");
     assert!(told.contains("; 1,100 of 1,200 samples in server have no name"), "{told}");

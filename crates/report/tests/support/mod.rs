@@ -176,6 +176,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         versions: BTreeMap::from([(title.to_owned(), "1.22.1".to_owned())]),
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         running: None,
+        profile_arguments: Vec::new(),
         control_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),

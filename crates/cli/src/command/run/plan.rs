@@ -19,6 +19,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure, OwnCommand};
 use assay_model::identity::Identity;
 use assay_model::network::Stack;
+use assay_model::profiling::Profiling;
 use assay_model::program::{RELEASE, SHOWDOWN};
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
@@ -56,6 +57,9 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     experiment.commands.clear();
     let named = named_workloads(&arguments.workload, &mut workloads, before)?;
     override_with(&mut experiment, arguments, &named);
+    if experiment.profile == Profiling::Always {
+        subjects = subjects.into_iter().map(Subject::telling_names).collect();
+    }
     let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
     let link = networks::choose(&mut experiment, links, &arguments.stack);
     let tools = tools(&catalogue)?;
