@@ -36,11 +36,11 @@ pub struct Head {
 pub enum Theirs {
     /// A whole head.
     Complete(Head),
-    /// It wants more.
+    /// The parser wants more.
     Partial,
-    /// It refuses.
+    /// The parser refuses.
     Refused,
-    /// It has no room for so many fields, so it cannot be asked.
+    /// The parser has no room for so many fields, so it cannot be asked.
     TooMany,
 }
 

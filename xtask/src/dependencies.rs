@@ -120,7 +120,7 @@ type Sources<'t> = BTreeMap<&'t str, Source<'t>>;
 struct Source<'t> {
     /// The words outside its comments and outside the tests at its end.
     code: BTreeSet<&'t str>,
-    /// Those of the tests at its end.
+    /// The words outside the comments of the tests at its end.
     tests: BTreeSet<&'t str>,
     /// The files that it takes from elsewhere.
     shared: Vec<String>,

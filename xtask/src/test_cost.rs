@@ -31,7 +31,7 @@ pub(crate) struct Options {
 /// A compiled test program.
 #[derive(Debug, PartialEq)]
 struct Program {
-    /// That of its crate's folder and its own.
+    /// Name of the crate's folder and of the program.
     name: String,
     path: PathBuf,
     /// The folder of its crate, in which cargo runs it.

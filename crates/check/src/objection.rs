@@ -11,11 +11,11 @@ pub(crate) type Keeping = Result<(), Objection>;
 /// Why a rule is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Objection {
-    /// It is broken; what was sent and received.
+    /// The rule is broken; what was sent and received.
     Broken(String),
     /// The server was gone behind it; how that showed.
     Felled(String),
-    /// It does not apply; why.
+    /// The rule does not apply; why.
     NotApplicable(String),
 }
 
@@ -24,7 +24,7 @@ impl Objection {
         Self::NotApplicable(why.into())
     }
 
-    /// This objection; one to a server as `told` with its evidence.
+    /// The objection after `told` has added evidence to a broken rule; any other objection stays as it is.
     pub(crate) fn with(self, told: impl FnOnce(&str) -> Self) -> Self {
         match self {
             Self::Broken(why) => told(&why),
@@ -32,7 +32,7 @@ impl Objection {
         }
     }
 
-    /// This objection, told where it arose.
+    /// The objection with the place where it arose.
     pub(crate) fn on(self, what: impl std::fmt::Display) -> Self {
         match self {
             Self::Broken(evidence) => Self::Broken(format!("{what}: {evidence}")),

@@ -43,7 +43,7 @@ impl Origin {
         })
     }
 
-    /// It, asked for a rule from now on.
+    /// An origin whose server is asked for a rule from now on.
     pub(crate) fn begun(&self) -> Self {
         Self { target: self.target.begun(), ..self.clone() }
     }

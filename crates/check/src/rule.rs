@@ -66,7 +66,7 @@ impl Rule {
         Self { id, sentence, source, severity, tempo: Tempo::Together, question: Question::Http2(ask) }
     }
 
-    /// This rule at another tempo.
+    /// The rule at another tempo.
     pub(crate) const fn at(self, tempo: Tempo) -> Self {
         Self { tempo, ..self }
     }

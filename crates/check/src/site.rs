@@ -37,7 +37,7 @@ impl Site {
         Ok(site)
     }
 
-    /// It, asked for a rule from now on.
+    /// A site whose server is asked for a rule from now on.
     pub(crate) fn begun(&self) -> Self {
         Self { target: self.target.begun(), ..self.clone() }
     }

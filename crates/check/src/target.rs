@@ -45,7 +45,7 @@ impl Patience {
 /// A file that a server must not give away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planted {
-    /// Its name; it lies beside the folder that is served.
+    /// Name of the file, which lies beside the folder that is served.
     pub name: String,
     /// Text that it holds and no right answer does.
     pub secret: String,
@@ -197,7 +197,7 @@ impl Target {
         format!("{}://{}{}", self.scheme(), self.host, self.path)
     }
 
-    /// This server, asked for a rule from now on.
+    /// The server as it is asked for a rule from now on.
     pub(crate) fn begun(&self) -> Self {
         Self { until: Some(Instant::now() + self.patience.rule), ..self.clone() }
     }

@@ -12,14 +12,14 @@ pub(crate) struct Questions<R, W> {
     terminal: W,
 }
 
-/// Whoever sits at this terminal; nobody where input or standard error is none.
+/// The person at this terminal; nobody where input or standard error is no terminal.
 pub(crate) fn at_terminal() -> Option<Questions<StdinLock<'static>, Stderr>> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     is_terminal.then(|| Questions::between(io::stdin().lock(), io::stderr()))
 }
 
 impl<R: BufRead, W: Write> Questions<R, W> {
-    /// Whoever writes `answers` and sees what `terminal` shows.
+    /// The person who writes `answers` and sees what `terminal` shows.
     pub(crate) fn between(answers: R, terminal: W) -> Self {
         Self { answers, terminal }
     }

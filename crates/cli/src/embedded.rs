@@ -19,7 +19,7 @@ struct Carried {
     what: &'static str,
     /// What the name of its folder begins with.
     prefix: &'static str,
-    /// As `build.rs` has packed it.
+    /// The archive that `build.rs` has packed.
     archive: &'static [u8],
     /// What to do where it cannot be unpacked.
     instead: &'static str,
@@ -38,7 +38,7 @@ const LIBRARY: Carried = Carried {
     instead: "name a library with --preload",
 };
 
-/// As `build.rs` has packed them: templates/LANGUAGE/….
+/// Templates as `build.rs` has packed them: templates/LANGUAGE/….
 const TEMPLATES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/templates.tar.gz"));
 
 /// Where the catalogue is, after it was unpacked if it was not there.

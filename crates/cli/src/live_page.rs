@@ -105,7 +105,7 @@ impl Observer for LivePage {
     }
 }
 
-/// Whoever follows a run: the terminal, and the page where there is one.
+/// The followers of a run: the terminal, and the page where there is one.
 pub(crate) struct Followers<'f> {
     pub(crate) terminal: &'f mut dyn Observer,
     pub(crate) page: Option<&'f mut LivePage>,

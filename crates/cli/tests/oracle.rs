@@ -81,7 +81,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Both sides' last words; their books agree.
+/// Last words of stub and load, whose books agree.
 fn finish(stub: Stub, mut load: Child) -> LoadReport {
     let report: LoadReport = serde_json::from_str(&output(&mut load)).unwrap();
     let counts = stub.stop();

@@ -42,7 +42,7 @@ static END: AtomicU32 = AtomicU32::new(0);
 pub struct File {
     /// The device that it is on.
     pub device: u64,
-    /// Its number there. All eventfds, epoll instances and their like share one.
+    /// Number of the file on the device. All eventfds, epoll instances and their like share one.
     pub inode: u64,
 }
 
@@ -53,7 +53,7 @@ impl File {
         Some(Self { device: status.st_dev, inode: status.st_ino })
     }
 
-    /// Both in one word, never [`NONE`]. Devices of the kernel's own have small numbers.
+    /// Device and number in one word, never [`NONE`]. Devices of the kernel's own have small numbers.
     fn word(self) -> u64 {
         (self.device.rotate_left(40) ^ self.inode).max(1)
     }

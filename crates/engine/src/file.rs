@@ -20,7 +20,7 @@ pub struct FileRange {
     pub file: Arc<File>,
     /// Where the part begins.
     pub offset: u64,
-    /// Its bytes.
+    /// Length of the range in bytes.
     pub len: u64,
 }
 

@@ -20,7 +20,7 @@ impl EngineKind {
         }
     }
 
-    /// Its name in reports.
+    /// Name of the engine in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Epoll => "epoll",

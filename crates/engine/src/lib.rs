@@ -220,13 +220,13 @@ pub enum Reason {
     Refused,
     /// The peer reset it.
     Reset,
-    /// It was broken when we sent.
+    /// The connection was broken when we sent.
     SendReset,
     /// The stack gave up waiting for the peer.
     TimedOut,
     /// There is no way to the peer.
     Unreachable,
-    /// It could not be secured, or is secure no longer.
+    /// The connection could not be secured, or is secure no longer.
     Tls(TlsFault),
     /// Another error number of the system, as errno(3) lists them.
     Other(i32),

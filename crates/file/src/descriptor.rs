@@ -25,7 +25,7 @@ fn duplicate(number: i32) -> io::Result<File> {
     Ok(rustix::process::pidfd_getfd(this, number, PidfdGetfdFlags::empty())?.into())
 }
 
-/// Those that have a name of their own, where a container forbids the former.
+/// Standard output or standard error by its name, where a container forbids to duplicate a number.
 fn standard(number: i32) -> Option<io::Result<File>> {
     let duplicate = match number {
         1 => rustix::io::dup(io::stdout()),

@@ -87,8 +87,8 @@ impl NamedPlace {
         self.folder.join(&self.name)
     }
 
-    /// That of the user's own file which is replaced, else the umask's. A file of somebody else tells nothing about who
-    /// shall read ours.
+    /// Permissions of the user's own file that is replaced, else those that the umask leaves. A file of somebody else tells nothing about who shall
+    /// read ours.
     pub(crate) fn mode(&self) -> u32 {
         match self.old {
             Some((owner, mode)) if owner == me() => mode & PERMISSIONS,

@@ -19,7 +19,7 @@ const PROGRAM: u32 = 0o777;
 /// A file of a folder that is yet to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
-    /// Its path in the folder.
+    /// Path of the file in the folder.
     pub path: PathBuf,
     /// What is in it.
     pub content: Vec<u8>,

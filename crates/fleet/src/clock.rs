@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the offset, and however unlike the ways there and back.
+        /// Any offset is tried, with ways there and back as unlike as they may be.
         #[test]
         fn the_offset_is_known_to_half_of_the_shortest_round_trip(
             truth in -20_000_000_000i64..20_000_000_000,

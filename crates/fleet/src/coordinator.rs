@@ -1,5 +1,5 @@
-//! Who leads several generators through a load: when each is asked what, and what follows from its answers. No pipe, no clock: who
-//! drives it hands over what was said with the time, and sends what it returns.
+//! The coordinator of several generators under one load: when each is asked what, and what follows from its answers. No pipe, no clock: who drives it
+//! hands over what was said with the time, and sends what it returns.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub type Send = (usize, Order);
 pub struct Window {
     /// Load before it.
     pub settle: Nanos,
-    /// Its length; nothing where a number of requests was asked for.
+    /// Length of the window; nothing where a number of requests was asked for.
     pub length: Nanos,
     /// How long it may take from its start to the last word on it.
     pub patience: Nanos,
@@ -136,7 +136,7 @@ impl Coordinator {
         None
     }
 
-    /// One of them is gone, or not to be understood. What it reported before stands.
+    /// A generator is gone, or not to be understood. What it reported before stands.
     pub fn lose(&mut self, number: usize, why: String) {
         let Some(member) = self.members.get_mut(number) else { return };
         if !member.is_lost() && member.share.report.is_none() {

@@ -57,11 +57,11 @@ pub struct Part {
     pub arguments: Vec<String>,
     /// Where to connect to.
     pub target: SocketAddr,
-    /// Its CPUs, as a kernel list; one thread each.
+    /// CPUs of the generator, as a kernel list; one thread each.
     pub cpus: String,
     /// Local addresses to connect from, in turn; none lets the system choose.
     pub sources: Vec<IpAddr>,
-    /// Its threads among all.
+    /// Threads of the generator among those of all.
     pub slice: Slice,
     /// What is asked and what is right, with nothing left to find out.
     pub workload: Workload,
@@ -94,7 +94,7 @@ pub enum Said {
         /// What its clock showed.
         at_ns: Nanos,
     },
-    /// Its connections are made, or known not to be had.
+    /// The connections are made, or known not to be had.
     Ready,
     /// A second is over.
     Second(Box<Second>),
@@ -102,7 +102,7 @@ pub enum Said {
     Turn(Box<Turn>),
     /// All that it saw.
     Report(Box<LoadReport>),
-    /// It cannot carry out its part.
+    /// The generator cannot carry out its part.
     Failed {
         /// The exit code that says so.
         exit: u8,

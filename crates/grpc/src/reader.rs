@@ -40,7 +40,7 @@ pub enum Fault {
     /// The message is longer than is taken.
     #[error("a message of {length} bytes, of which {most} are taken")]
     TooLong {
-        /// Its length.
+        /// Length of the message.
         length: u32,
         /// What is taken.
         most: u32,

@@ -15,9 +15,9 @@ use crate::settings::Settings;
 /// The end of the connection that this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It asks.
+    /// The side that asks.
     Client,
-    /// It answers.
+    /// The side that answers.
     Server,
 }
 
@@ -213,14 +213,14 @@ impl Connection {
         self.send_window
     }
 
-    /// So many bytes of body are sent.
+    /// Takes `bytes` of body that were sent from the peer's window.
     #[inline]
     pub fn spend(&mut self, bytes: usize) {
         self.send_window -= bytes as i64;
         self.idle_frames = 0;
     }
 
-    /// So many counted bytes are dealt with; the peer is told of them in large portions.
+    /// Takes note that `counted` bytes are dealt with; the peer is told of them in large portions.
     #[inline]
     pub fn release(&mut self, counted: u32) {
         self.taken += counted;

@@ -20,7 +20,7 @@ pub enum Code {
     EnhanceYourCalm,
     InadequateSecurity,
     Http11Required,
-    /// One that is not known.
+    /// A code that is not known.
     Unknown(u32),
 }
 

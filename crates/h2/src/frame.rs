@@ -40,7 +40,7 @@ pub enum Kind {
     GoAway,
     WindowUpdate,
     Continuation,
-    /// One that is not known and is to be ignored (RFC 9113 §5.5).
+    /// A type that is not known and is to be ignored (RFC 9113 §5.5).
     Unknown(u8),
 }
 
@@ -85,11 +85,11 @@ impl Kind {
 pub struct Head {
     /// Bytes of payload.
     pub len: usize,
-    /// Its type.
+    /// Type of the frame.
     pub kind: Kind,
-    /// Its flags.
+    /// Flags of the frame.
     pub flags: u8,
-    /// Its stream; 0 for the connection.
+    /// Stream of the frame; 0 for the connection.
     pub stream: u32,
 }
 

@@ -26,7 +26,7 @@ pub struct Census {
     processes: Vec<Process>,
     /// By process id; one that ended meanwhile is missing.
     cpu: BTreeMap<u32, Nanos>,
-    /// Who has, or had, children.
+    /// Processes that have, or had, children.
     parents: BTreeSet<u32>,
 }
 
@@ -47,12 +47,12 @@ pub struct Used {
     pub wall: Duration,
     /// CPU time of all of them together.
     pub cpu_ns: Nanos,
-    /// That of the one that used most, of those that were there all the time.
+    /// CPU time of the process that used most, among those that were there all the time.
     pub busiest_ns: Nanos,
 }
 
 impl Spent {
-    /// Both together, one after the other.
+    /// Two spans together, one after the other.
     #[must_use]
     pub fn then(self, later: Self) -> Self {
         let cpu_ns = self.cpu_ns.zip(later.cpu_ns).map(|(a, b)| a + b);

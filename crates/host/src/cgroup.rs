@@ -128,9 +128,9 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
 /// One of the trees of control groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hierarchy {
-    /// That of version 2, with all controllers that it has.
+    /// The tree of version 2, with all controllers that it has.
     Unified,
-    /// That of a controller of version 1.
+    /// The tree of a controller of version 1.
     Legacy(&'static str),
 }
 

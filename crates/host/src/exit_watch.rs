@@ -11,14 +11,14 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 pub struct ExitWatch {
     /// By pid.
     processes: Vec<(u32, OwnedFd)>,
-    /// One that had ended before.
+    /// A process that had ended before.
     gone: Option<u32>,
     /// Readable when nobody is to wait any longer.
     over: OwnedFd,
 }
 
 impl ExitWatch {
-    /// Those with these pids; `None` where the kernel shows no end of a process.
+    /// A watch on the processes with these pids; `None` where the kernel shows no end of a process.
     pub fn of(pids: &[u32]) -> Option<Self> {
         let over = eventfd(0, EventfdFlags::CLOEXEC).ok()?;
         let mut watch = Self { processes: Vec::new(), gone: None, over };

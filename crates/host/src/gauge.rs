@@ -208,7 +208,7 @@ fn spread(cpus: &CpuSet) -> Vec<u32> {
     (0..most).map(|i| all[i * all.len() / most]).collect()
 }
 
-/// Both ends of a TCP connection over loopback that sends at once.
+/// Two ends of a TCP connection over loopback that sends at once.
 fn connected() -> Result<[OwnedFd; 2], Errno> {
     let tcp = || socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     let (listener, here) = (tcp()?, tcp()?);

@@ -43,7 +43,7 @@ impl Group {
         Self { folders }
     }
 
-    /// Its folder in each hierarchy.
+    /// Folders of the group, one in each hierarchy.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }

@@ -41,7 +41,7 @@ pub struct Isolation {
 /// Where a companion of servers runs beside these and the generator: a database, or the upstream of proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompanionPlace {
-    /// Its CPUs.
+    /// CPUs of the companion.
     pub cpus: CpuSet,
     /// Whether the generator has the same.
     pub beside_generator: bool,
@@ -61,7 +61,7 @@ pub enum Separation {
 /// The CPUs that the user asked for cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IsolationError {
-    /// One of the sets is empty.
+    /// A set of CPUs is empty.
     #[error("no CPU for the {who}: name at least one, for example 0")]
     Empty {
         /// "server" or "generator".

@@ -22,9 +22,9 @@ const MOST_NAMED: usize = 4;
 /// The server at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Those of its processes that hold a listening socket and have no such parent; all others are below them.
+    /// Processes of the server that hold a listening socket and have no such parent; all others are below them.
     pub roots: Vec<u32>,
-    /// All of its processes, ascending by pid.
+    /// All processes of the server, ascending by pid.
     pub processes: Vec<Process>,
     /// The CPUs on which its threads may run; where it has pinned some of them, on which these may: whoever pins threads pins
     /// those that work.
@@ -65,7 +65,7 @@ pub enum Unseen {
     Manager {
         /// The port.
         port: u16,
-        /// Its process.
+        /// The process that holds the socket.
         pid: u32,
     },
 }

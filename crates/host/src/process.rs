@@ -1,5 +1,4 @@
-//! Who belongs to whom: processes found by ancestry, process group or session, by one scan of `/proc`
-//! (`proc_pid_stat(5)`).
+//! Relations of processes, found by ancestry, process group or session, by one scan of `/proc` (`proc_pid_stat(5)`).
 //!
 //! `/proc/PID/task/TID/children` is not used: the kernel documents it as reliable only while all are frozen.
 

@@ -57,7 +57,7 @@ pub struct ThreadUsage {
 pub struct ProcessUsage {
     /// The process.
     pub process: Process,
-    /// Its own CPU time from clock ticks, ended threads included.
+    /// CPU time of the process itself from clock ticks, ended threads included.
     pub ticks: CpuTime,
     /// CPU time of its children that ended and were waited for, with theirs.
     pub reaped: CpuTime,
@@ -67,7 +67,7 @@ pub struct ProcessUsage {
     pub rss_peak_bytes: u64,
     /// Page faults without and with a disk access, of ended threads too.
     pub faults: [u64; 2],
-    /// Its living threads.
+    /// Living threads of the process.
     pub threads: Vec<ThreadUsage>,
 }
 
@@ -221,7 +221,7 @@ impl std::iter::Sum for CpuTime {
 }
 
 impl ProcessUsage {
-    /// Its own CPU time by the better source, and which that was.
+    /// CPU time of the process itself by the better source, and which that was.
     pub fn cpu(&self) -> (Nanos, UsageSource) {
         let threads = self.threads.iter().fold(Nanos::ZERO, |sum, thread| sum + thread.cpu_ns);
         let by_schedstat = self.threads.iter().all(|thread| thread.source == UsageSource::Schedstat);

@@ -143,7 +143,7 @@ fn per_cpu<T>(now: &BTreeMap<u32, T>, then: &BTreeMap<u32, T>, since: fn(&T, &T)
 }
 
 impl SystemDelta {
-    /// Both together, one after the other.
+    /// Two spans together, one after the other.
     #[must_use]
     pub fn then(&self, later: &Self) -> Self {
         let weight = |delta: &Self| delta.wall_ns.0 as f64;
@@ -239,7 +239,7 @@ impl CpuTicks {
         }
     }
 
-    /// These ticks as shares of their sum.
+    /// The ticks as shares of their sum.
     pub fn shares(&self) -> CpuShares {
         let total = self.user + self.system + self.idle + self.iowait + self.irq + self.softirq + self.steal;
         let share = |ticks: u64| ticks as f64 / total.max(1) as f64;

@@ -9,7 +9,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// This machine.
+    /// The tree of this machine.
     pub(crate) fn live() -> Self {
         Self { root: PathBuf::from("/") }
     }

@@ -58,7 +58,7 @@ pub struct ProcessWindow {
 /// What one thread used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadWindow {
-    /// Its process.
+    /// Process of the thread.
     pub pid: u32,
     /// Thread id.
     pub tid: u32,

@@ -12,7 +12,7 @@ use crate::error::BodyError;
 pub enum Framing {
     /// There is no body.
     None,
-    /// So many bytes.
+    /// A body of a known length in bytes.
     Length(u64),
     /// The chunked transfer coding (RFC 9112 §7.1).
     Chunked,
@@ -26,7 +26,7 @@ pub struct BodyReader(State);
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// So many bytes are left.
+    /// Bytes that are left of a body of known length.
     Length(u64),
     Chunked(Chunked),
     UntilClose,

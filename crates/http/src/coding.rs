@@ -9,10 +9,10 @@ use thiserror::Error;
 /// Why there is no body.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CodingError {
-    /// It is no gzip, or broken, or cut short.
+    /// The body is no gzip, or broken, or cut short.
     #[error("the body does not decompress: {0}")]
     Broken(String),
-    /// It is longer than the caller takes.
+    /// The body is longer than the caller takes.
     #[error("the body inflates to more than {0} bytes")]
     Inflates(usize),
 }

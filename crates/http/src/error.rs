@@ -68,7 +68,7 @@ pub enum ParseErrorKind {
     /// A request whose transfer coding is not chunked alone.
     #[error("transfer coding not implemented: only chunked is")]
     UnknownTransferCoding,
-    /// Both Transfer-Encoding and Content-Length: the means of request smuggling (RFC 9112 §6.1).
+    /// A message with both Transfer-Encoding and Content-Length: the means of request smuggling (RFC 9112 §6.1).
     #[error("both Transfer-Encoding and Content-Length")]
     ConflictingLengths,
     /// Transfer-Encoding in an HTTP/1.0 message, whose framing is faulty by RFC 9112 §6.1.

@@ -9,9 +9,9 @@ use crate::hosts::host::JobHandle;
 pub(crate) struct Access {
     /// What it is.
     pub kind: DatabaseKind,
-    /// Its connection URL, password included: for servers only.
+    /// The connection URL of the database, password included: for servers only.
     pub url: String,
-    /// Its job, through which we look at what it uses; absent where it is the user's own.
+    /// The database's job, through which we look at what it uses; absent where it is the user's own.
     pub seen: Option<JobHandle>,
     /// Whether the generator has the same CPUs.
     pub beside_generator: bool,

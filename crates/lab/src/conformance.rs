@@ -33,7 +33,7 @@ use crate::tls::RunTls;
 /// those that leave connections open, which have to be waited for, take it.
 pub(crate) const TIME_IN_A_RUN: Duration = Duration::from_secs(3);
 
-/// Whom to ask for what.
+/// The servers to ask, and what for.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     /// The servers that are asked.
@@ -292,7 +292,7 @@ pub(crate) struct Inspected {
     pub conformance: Option<Conformance>,
     /// What it answered to the workloads of which that was to be known; nothing of a request that it did not answer.
     pub answers: Vec<Learnt>,
-    /// From its start to its first right answer; zero where it ran already.
+    /// The time from the server's start to its first right answer; zero where it ran already.
     pub startup_ns: Nanos,
 }
 

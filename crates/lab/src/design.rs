@@ -43,7 +43,7 @@ pub fn compare(mut plan: RunPlan, asked: Option<Design>) -> Result<RunPlan, LabE
     Ok(plan)
 }
 
-/// Whom the user named.
+/// The subjects that the user named.
 fn sides(plan: &RunPlan) -> Vec<&Subject> {
     plan.subjects.iter().filter(|subject| subject.identity.origin == Origin::Command).collect()
 }

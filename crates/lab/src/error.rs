@@ -127,7 +127,7 @@ pub enum LabError {
         name: String,
         /// One file.
         first: PathBuf,
-        /// The other.
+        /// The other file.
         second: PathBuf,
     },
     /// A name that is not in the catalogue.
@@ -205,7 +205,7 @@ pub enum LabError {
     OtherSchema {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the record.
         found: String,
     },
     /// Something of the machine is missing.

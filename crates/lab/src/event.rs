@@ -51,27 +51,27 @@ pub enum Event<'a> {
     ProbingNetwork,
     /// What a contender needs is being probed.
     Probing {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
     },
     /// A contender is being built.
     Building {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
     },
     /// A contender is being asked what it keeps of the rules of HTTP/1.1.
     Checking {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
     },
     /// A contender is being asked how long its answers are, so that those of the limit can be as long.
     Sizing {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
     },
     /// A contender will not take part, or no longer.
     Dropped {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
         /// In which setting only; absent where there is but one.
         setting: Option<Setting>,
@@ -92,12 +92,12 @@ pub enum Event<'a> {
     },
     /// A contender is being started and warmed up.
     Starting {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
     },
     /// A contender got warm on a workload. That is no measurement, but the first that is known of it.
     WarmedUp {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
         /// Name of the workload.
         workload: &'a str,
@@ -151,7 +151,7 @@ pub enum Event<'a> {
     },
     /// One run of a contender ended early.
     Failed {
-        /// Its name.
+        /// Name of the contender.
         contender: &'a str,
         /// In which setting only; absent where there is but one.
         setting: Option<Setting>,
@@ -168,14 +168,14 @@ pub enum Event<'a> {
     },
     /// The run waits, because a person wants a pause.
     Paused,
-    /// It goes on.
+    /// The run goes on.
     Resumed {
         /// How long it waited.
         length: Duration,
     },
     /// All rounds were measured, and everybody is looked at once more, for long.
     LookingLong {
-        /// At how many.
+        /// How many contenders are looked at.
         contenders: usize,
         /// How long it takes in all.
         length: Duration,

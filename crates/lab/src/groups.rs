@@ -29,10 +29,10 @@ pub(crate) enum Role {
     Base,
     /// What the machine can do: shares of it are told of everybody.
     Limit,
-    /// One of those who are compared.
+    /// A contender among those that are compared.
     #[default]
     Contender,
-    /// It stands for another, and goes when that does.
+    /// A control stands for another, and goes when that does.
     Control,
 }
 

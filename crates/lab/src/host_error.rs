@@ -17,17 +17,17 @@ pub enum HostError {
         /// How to mend it.
         remedy: String,
     },
-    /// It has another version of assay.
+    /// The host has another version of assay.
     #[error("{host} has assay {theirs}, and this is {ours}; leave `program` out, so that this one travels")]
     Version {
         /// The host's name.
         host: String,
-        /// Its version.
+        /// The host's version.
         theirs: String,
         /// Our version.
         ours: String,
     },
-    /// It does not answer in time.
+    /// The host does not answer in time.
     #[error("{host} did not answer within {seconds} s; see whether it is up, and what it is busy with")]
     Silent {
         /// The host's name.
@@ -35,7 +35,7 @@ pub enum HostError {
         /// How long was waited.
         seconds: u64,
     },
-    /// It was there and is gone.
+    /// The host was there and is gone.
     #[error("{host} is lost ({said}); what was started there ends by itself")]
     Lost {
         /// The host's name.
@@ -43,7 +43,7 @@ pub enum HostError {
         /// What the transport said.
         said: String,
     },
-    /// It cannot do what was asked.
+    /// The host cannot do what was asked.
     #[error("{host}: {problem}")]
     Refused {
         /// The host's name.
@@ -63,7 +63,7 @@ pub enum HostError {
         /// How to mend it.
         remedy: &'static str,
     },
-    /// It cannot be done on this host.
+    /// What was asked cannot be done on this host.
     #[error("{problem}")]
     Here {
         /// Why it cannot, in words.

@@ -38,7 +38,7 @@ const OURS_ALONE: &str = "ASSAY_DATABASE_URL";
 pub enum Inherited {
     /// All but the one for assay alone: what a person types is their own.
     All,
-    /// Those that are listed for all, and these.
+    /// Variables that are listed for all, and these.
     Listed(Vec<String>),
 }
 
@@ -58,7 +58,7 @@ impl Inherited {
     /// What programs are given that nobody said anything of: databases, and our own.
     pub(crate) const LEAST: Self = Self::Listed(Vec::new());
 
-    /// Those of our variables that are passed on.
+    /// The variables of ours that are passed on.
     pub(crate) fn variables(&self, purpose: Purpose) -> Variables {
         std::env::vars_os().filter(|(name, _)| self.passes(name, purpose)).collect()
     }

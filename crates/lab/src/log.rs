@@ -170,7 +170,7 @@ pub(crate) fn warmed_up(contender: &str, warmup: &Warmup, slice_s: f64, is_known
     debug!(target: "warmup", ?rates, "{contender} on {workload}, slice by slice");
 }
 
-/// It is known how long a contender takes after a rest.
+/// A contender's time of recovery after a rest is known.
 pub(crate) fn recovers(contender: &str, after_s: f64) {
     info!(target: "warmup", "{contender} has {after_s} s of load before its turns in a cell, as it takes that long after a rest");
 }

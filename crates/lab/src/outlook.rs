@@ -147,7 +147,7 @@ impl RunPlan {
 pub(crate) struct RoundCosts {
     /// The first one, besides its turns.
     pub(crate) first: Duration,
-    /// Each of the others, besides its turns.
+    /// Each of the other rounds, besides its turns.
     pub(crate) later: Duration,
     /// One turn of everybody in each cell.
     pub(crate) rotation: Duration,
@@ -156,7 +156,7 @@ pub(crate) struct RoundCosts {
 }
 
 impl RoundCosts {
-    /// So many rounds with so many turns in each cell.
+    /// The time of so many rounds with so many turns in each cell.
     pub(crate) fn of(&self, rounds: u32, turns: u32) -> Duration {
         self.first + self.later * rounds.saturating_sub(1) + self.rotation * turns * rounds
     }

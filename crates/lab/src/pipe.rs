@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Mode};
 
 /// A named pipe of ours.
 pub(crate) struct Pipe {
-    /// Its name.
+    /// The name of the pipe.
     pub(crate) path: PathBuf,
 }
 

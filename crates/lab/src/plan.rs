@@ -29,7 +29,7 @@ use crate::url::Scheme;
 pub struct RunPlan {
     /// What is measured.
     pub experiment: Experiment,
-    /// Its workloads (see [`Catalogue::workloads_of`]).
+    /// The experiment's workloads (see [`Catalogue::workloads_of`]).
     pub workloads: Vec<Workload>,
     /// Who is measured (see [`Catalogue::select`]).
     pub subjects: Vec<Subject>,
@@ -316,7 +316,7 @@ impl RunPlan {
         }
     }
 
-    /// Of hosts that take turns the one that would have to load itself.
+    /// The host, of those that take turns, that would have to load itself.
     fn loaded_by_nobody(&self) -> Option<&LabHost> {
         let is_left = |host: &LabHost| match self.generator_hosts.as_slice() {
             [] => host.transport != Transport::Local,
@@ -541,7 +541,7 @@ pub(crate) fn pairs(subject: &Subject, cell: &Cell) -> bool {
     subject.is_proxy() && cell.offered.is_rate() && cell.protocol.is_plain()
 }
 
-/// That some of so many generators would have nothing to do.
+/// The problem that some of so many generators would have nothing to do.
 fn too_few_connections(connections: u32, generators: usize) -> String {
     format!("they cannot share {connections} connections; give at least {generators} with -c")
 }

@@ -57,7 +57,7 @@ fn of_listener(listener: io::Result<TcpListener>, at: IpAddr, fixed: Option<u16>
 pub enum Listener {
     /// Only these processes.
     Ours,
-    /// Also, or only, somebody else.
+    /// Somebody else listens, also or only.
     Foreign,
     /// Nobody, or it cannot be seen (another user's processes, another network namespace).
     Unknown,

@@ -117,9 +117,9 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
 /// The lives of a contender: the first is warmed up for as long as it needs, the others as long as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lives {
-    /// That of the first round.
+    /// The life of the first round.
     First,
-    /// Those of all others.
+    /// The lives of all others.
     Later,
 }
 

@@ -33,17 +33,17 @@ pub(crate) fn temporary() -> std::io::Result<TempDir> {
     Ok(folder)
 }
 
-/// As [`scratch_in`], for the cluster of a database.
+/// A folder like that of [`scratch_in`], for the cluster of a database.
 pub(crate) fn cluster_in(folder: &Path) -> PathBuf {
     new_name(folder, CLUSTER_PREFIX)
 }
 
-/// As [`scratch_in`], for a document store.
+/// A folder like that of [`scratch_in`], for a document store.
 pub(crate) fn store_in(folder: &Path) -> PathBuf {
     new_name(folder, STORE_PREFIX)
 }
 
-/// As [`scratch_in`], for an agent.
+/// A folder like that of [`scratch_in`], for an agent.
 pub(crate) fn agent_in(folder: &Path) -> PathBuf {
     new_name(folder, AGENT_PREFIX)
 }

@@ -16,7 +16,7 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 const CIPHER: &str = "TLS_AES_256_GCM_SHA384";
 /// The cipher of TLS 1.2, for a server that speaks nothing newer: it is measured, and marked.
 const OLDER_CIPHER: &str = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
-/// All that is offered.
+/// The ciphers that are offered.
 pub(crate) const CIPHERS: [&str; 2] = [CIPHER, OLDER_CIPHER];
 
 /// Why one that is not set up for TLS is not run over it.

@@ -7,9 +7,9 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Everybody may make files here.
+/// The bit of a folder's mode by which everybody may make files in it.
 const EVERYBODY: u32 = 0o002;
-/// Nobody may replace the files of others here (inode(7), `S_ISVTX`).
+/// The bit of its mode by which nobody may replace the files of others in it (inode(7), `S_ISVTX`).
 const STICKY: u32 = 0o1000;
 /// The user who may do everything.
 pub(crate) const ROOT: u32 = 0;
@@ -18,7 +18,7 @@ pub(crate) const ROOT: u32 = 0;
 pub(crate) struct Trusted(pub(crate) Vec<u32>);
 
 impl Trusted {
-    /// Whoever runs this program, or could have changed it.
+    /// The users who are trusted here: whoever runs this program, or could have changed it.
     pub(crate) fn here(executable: Option<&Path>) -> Self {
         let me = rustix::process::geteuid().as_raw();
         let owner = executable.and_then(|program| Some(program.metadata().ok()?.uid()));

@@ -29,12 +29,12 @@ impl Scheme {
         Self::ALL.into_iter().find(|scheme| scheme.name().eq_ignore_ascii_case(name))
     }
 
-    /// That of a server whose connections are secured, or not.
+    /// The scheme of a server whose connections are secured, or not.
     pub(crate) fn of(is_secured: bool) -> Self {
         if is_secured { Self::Https } else { Self::Http }
     }
 
-    /// Its name in a URL.
+    /// The scheme's name in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",

@@ -60,7 +60,7 @@ pub(crate) enum HolderRequest {
     MiddleNetlink = b'M',
     /// What the link dropped so far: a line with [`Dropped`] as JSON, or `null`.
     Dropped = b'd',
-    /// That what waits in the middle is thrown away; the same line afterwards.
+    /// A request to throw away what waits in the middle; the same line afterwards.
     Emptied = b'e',
 }
 

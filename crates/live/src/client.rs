@@ -40,11 +40,11 @@ pub(crate) struct Client {
 
 #[derive(Debug)]
 enum Stage {
-    /// Its request is being read.
+    /// The request is being read.
     Asking { received: Vec<u8>, until: Instant },
-    /// It is closed when all is sent.
+    /// The connection is closed when all is sent.
     Answered,
-    /// It has the news up to these numbers.
+    /// The page has the news up to these numbers.
     Watching { edition: u64, words: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Who is answered: a request that says it is for this machine, comes from no other page, and knows the token.
+//! The gate, which answers a request that says it is for this machine, comes from no other page, and knows the token.
 //!
 //! A page of somebody else's that is open in the same browser can send requests here, and by DNS rebinding even under its own
 //! name (Jackson et al., "Protecting Browsers from DNS Rebinding Attacks", 2007). So Host must be a name of this machine, Origin

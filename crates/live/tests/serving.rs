@@ -9,7 +9,7 @@ use assay_live::{Edition, LivePage};
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// As many connections as are served at once.
+/// Most connections that are served at once.
 const MOST_CLIENTS: usize = 32;
 
 const FIRST: Edition<'_> = Edition { html: "<p>first</p>", update: "{\"edition\":1}" };

@@ -23,12 +23,12 @@ pub(crate) struct Dialler {
 }
 
 impl Dialler {
-    /// All of `slots` want to be connected.
+    /// A dialler for `slots` slots, all of which want to be connected.
     pub(crate) fn new(slots: usize) -> Self {
         Self { waiting: (0..slots as u32).collect(), connecting: 0, untried: slots }
     }
 
-    /// So many slots without a connection are to be tried once more.
+    /// Lets `slots` slots without a connection be tried once more.
     pub(crate) fn try_again(&mut self, slots: usize) {
         self.untried = slots;
     }

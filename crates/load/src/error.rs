@@ -18,9 +18,9 @@ pub enum LoadError {
     /// A request of the workload cannot be written as HTTP.
     #[error("request {method} {path}: {source}")]
     Request {
-        /// Its method.
+        /// Method of the request.
         method: String,
-        /// Its path.
+        /// Path of the request.
         path: String,
         /// What is wrong with it.
         source: RenderError,

@@ -9,7 +9,7 @@ use crate::judge::{Judge, MAX_WHOLE_BYTES};
 pub(crate) struct Answer {
     /// Bytes of its body if it is right, what is wrong with it otherwise.
     pub(crate) verdict: Result<u64, ErrorClass>,
-    /// Its status; 0 where answers have none.
+    /// Status of the answer; 0 where answers have none.
     pub(crate) status: u16,
     /// Bytes of its body.
     pub(crate) received: u64,
@@ -76,7 +76,7 @@ impl Inspection {
         self.skipped
     }
 
-    /// So many bytes of the body have come that nobody saw.
+    /// Counts `n` bytes of the body that have come and that nobody saw.
     pub(crate) fn pass_over(&mut self, n: u64) {
         self.received += n;
         self.skipped = true;

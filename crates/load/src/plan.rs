@@ -45,8 +45,8 @@ pub struct LoadPlan {
     pub cpus: Vec<u32>,
     /// When requests are issued, by all generators together.
     pub arrival: Arrival,
-    /// Its threads among those of several generators; absent for a generator that has the load for itself. Connections and requests
-    /// are its own in either case.
+    /// Threads of this generator among those of several; absent for a generator that has the load for itself. Connections and requests are its own in
+    /// either case.
     pub slice: Option<Slice>,
     /// Load before the window.
     pub warmup: Nanos,
@@ -98,9 +98,9 @@ pub enum Span {
 /// How many requests a connection carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// As many as the server lets it.
+    /// No limit but the server's.
     Always,
-    /// So many; the last one says `Connection: close`.
+    /// A fixed number, the last of which says `Connection: close`.
     Requests(u32),
 }
 
@@ -194,7 +194,7 @@ impl LoadPlan {
         calls.find_map(|call| Some(format!("the call {}: {}", call.path, call.fault_of_call()?)))
     }
 
-    /// Its own part of what arrives.
+    /// The part of the arrivals that falls to this generator.
     pub(crate) fn own_arrival(&self) -> Arrival {
         let own = |per_second| self.slice.map_or(per_second, |slice| slice.share_of_rate(per_second));
         match self.arrival {

@@ -172,7 +172,7 @@ impl Recorder {
         self.outlasted(due.intended, now);
     }
 
-    /// So many requests failed without having been submitted.
+    /// Counts `n` requests that failed without having been submitted.
     pub(crate) fn failed_unsent(&mut self, class: ErrorClass, n: u64, now: Nanos) {
         self.total.fail(class, n);
         if let Some(second) = &mut self.second {

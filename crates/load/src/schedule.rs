@@ -21,7 +21,7 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// One that was never sent.
+    /// A request that was never sent.
     #[inline]
     pub(crate) fn new(intended: Nanos, noticed: Nanos) -> Self {
         Self { intended, noticed, sent_first: None }
@@ -43,11 +43,11 @@ pub(crate) struct Schedule<A> {
 /// When requests are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hours {
-    /// None before.
+    /// No request is due before.
     pub(crate) start: Nanos,
     /// The warm-up is over.
     pub(crate) window: Nanos,
-    /// None from here on.
+    /// No request is due from here on.
     pub(crate) end: Nanos,
 }
 

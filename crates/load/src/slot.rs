@@ -8,7 +8,7 @@ use crate::schedule::Due;
 
 /// A place for a connection, which may be occupied by several one after the other.
 pub(crate) struct Slot<L> {
-    /// Its present occupant.
+    /// The connection that occupies the slot now.
     pub(crate) conn: Option<Conn>,
     pub(crate) state: State,
     /// Whether it is in the list of those that can take a request.
@@ -67,7 +67,7 @@ pub(crate) struct Flight {
     pub(crate) sent_first: Option<Nanos>,
     /// Number of its kind.
     pub(crate) kind: u32,
-    /// Its number within its kind, from which its placeholders are filled.
+    /// Number of the request within its kind, from which its placeholders are filled.
     pub(crate) number: u64,
     /// Whether it asks the server to close.
     pub(crate) is_last: bool,
@@ -118,7 +118,7 @@ pub(crate) enum Loss {
     TimedOut,
     /// The server reset the connection.
     Reset,
-    /// It was broken when something was sent.
+    /// The connection was broken when something was sent.
     SendReset,
     /// All that is in flight fails with this class.
     Of(ErrorClass),

@@ -125,7 +125,7 @@ impl<'a> ThreadPlace<'a> {
         Share { per_second, thread: thread as usize, threads: threads as usize }
     }
 
-    /// Its number among the threads of all generators, and how many these are.
+    /// Number of the thread among those of all generators, and how many these are.
     fn among_all(&self) -> (u64, u64) {
         let all = self.plan.slice.unwrap_or_else(|| Slice::whole(self.plan.threads() as u32));
         (u64::from(all.first_thread) + self.thread as u64, u64::from(all.all_threads))

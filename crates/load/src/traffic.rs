@@ -68,7 +68,7 @@ impl Traffic {
         (kind, number)
     }
 
-    /// Who judges the answer to this request.
+    /// The judge of the answer to this request.
     #[inline]
     pub(crate) fn judge(&mut self, flight: &Flight) -> &mut Judge {
         let draw = self.draw_of(flight);

@@ -19,7 +19,7 @@ const MILLION: f64 = 1e6;
 #[schemars(with = "String")]
 pub struct CoreHour {
     amount: f64,
-    /// As its user writes it; empty where they named none.
+    /// Currency as the user writes it; empty where they named none.
     currency: String,
 }
 

@@ -69,7 +69,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both, the first first.
+    /// The two sides, the first first.
     pub const BOTH: [Self; 2] = [Self::First, Self::Second];
 
     /// The other one.

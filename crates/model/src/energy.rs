@@ -26,7 +26,7 @@ impl Energy {
         self.packages_uj.saturating_add(self.memory_uj.unwrap_or(0))
     }
 
-    /// Both spans together.
+    /// Two spans together.
     #[must_use]
     pub fn then(&self, later: &Self) -> Self {
         Self {

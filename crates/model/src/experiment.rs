@@ -414,7 +414,7 @@ impl Experiment {
         }
     }
 
-    /// This experiment at the levels and lengths of the work that it repeats; `None` where the file names none.
+    /// The experiment at the levels and lengths of the work that it repeats; `None` where the file names none.
     pub fn in_full(&self) -> Option<Self> {
         let full = self.full.clone()?;
         Some(Self {

@@ -43,7 +43,7 @@ impl GeneratorName {
         Self::Autocannon,
     ];
 
-    /// Its name, as its own project writes it.
+    /// Name of the generator, as its own project writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Assay => "assay",

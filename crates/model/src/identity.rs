@@ -1,11 +1,11 @@
-//! Who a contender is, wherever it is met: chosen, started, recorded, judged and shown.
+//! Identity of a contender, wherever it is met: chosen, started, recorded, judged and shown.
 
 use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
 use crate::contender::{Contender, Kind};
 
-/// Who a contender is: what of it does not change in a run.
+/// Identity of a contender: what of it does not change in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// Unique name in this run.
@@ -39,7 +39,7 @@ pub enum Origin {
 }
 
 impl Identity {
-    /// One of which only the name is known, by which people call it, too.
+    /// A contender of which only the name is known, by which people call it, too.
     pub fn named(name: impl Into<String>, kind: Kind, origin: Origin) -> Self {
         let name = name.into();
         Self {

@@ -87,7 +87,7 @@ pub enum HostRole {
 }
 
 impl Transport {
-    /// As it is written.
+    /// Name of the transport as it is written in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -105,7 +105,7 @@ impl Transport {
 }
 
 impl HostRole {
-    /// As it is written.
+    /// Name of the role as it is written in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -116,7 +116,7 @@ impl HostRole {
 }
 
 impl LabHost {
-    /// One of which nothing else is said.
+    /// A host of which nothing else is said.
     pub fn new(name: String, transport: Transport) -> Self {
         Self {
             name,

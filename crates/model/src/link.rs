@@ -72,7 +72,7 @@ pub struct Flow {
 }
 
 impl LinkUse {
-    /// Both together, one after the other.
+    /// Two spans together, one after the other.
     #[must_use]
     pub fn then(&self, later: &Self) -> Self {
         Self {

@@ -185,7 +185,7 @@ pub struct StackCounts {
 }
 
 impl StackCounts {
-    /// Both together, on the wire of the first.
+    /// Counts of two stacks together, on the wire of the first.
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
         Self {

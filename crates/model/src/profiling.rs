@@ -12,7 +12,7 @@ pub enum Profiling {
     /// No life at all.
     #[default]
     Never,
-    /// Those of the first round, each in one cell at capacity and in one short slice: enough for a budget, and too little to compare.
+    /// Lives of the first round, each in one cell at capacity and in one short slice: enough for a budget, and too little to compare.
     Once,
     /// All, in every cell.
     Always,

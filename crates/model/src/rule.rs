@@ -22,7 +22,7 @@ macro_rules! rules {
             /// All rules of this version.
             pub const ALL: &[Self] = &[$(Self::$rule,)+];
 
-            /// Its stable name, such as `generator-saturated`.
+            /// Stable name of the rule, such as `generator-saturated`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$rule => $name,)+

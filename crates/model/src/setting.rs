@@ -25,7 +25,7 @@ impl Setting {
     }
 }
 
-/// As it stands behind "on": `user/ring`, `h1+tls`, `user/ring over h1+tls`.
+/// A setting as it stands behind "on": `user/ring`, `h1+tls`, `user/ring over h1+tls`.
 impl fmt::Display for Setting {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.network, self.protocol.is_plain()) {

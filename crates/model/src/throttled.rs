@@ -15,7 +15,7 @@ pub struct Throttled {
 }
 
 impl Throttled {
-    /// Both together, one after the other.
+    /// Two spans together, one after the other.
     #[must_use]
     pub fn then(self, later: Self) -> Self {
         Self { throttled_ns: self.throttled_ns + later.throttled_ns, ..later }

@@ -28,7 +28,7 @@ pub enum TlsFault {
     BadCertificate,
     /// The two sides have no application protocol in common (ALPN, RFC 7301).
     NoProtocol,
-    /// They have no version, cipher or group in common.
+    /// The two sides have no version, cipher or group in common.
     NoCommonParameters,
     /// The other side wants a certificate of ours and has none, or one that it does not accept.
     CertificateWanted,

@@ -21,7 +21,7 @@ pub const MAX_OTHER_SHARE: f64 = 0.1;
 /// else; kernel threads take a few thousandths even on a quiet machine.
 pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 
-/// These shares, in the order in which [`TimeTaken`] has them.
+/// The three greatest shares, in the order in which [`TimeTaken`] has them.
 const MAX_SHARES: [f64; 3] = [MAX_STEAL_SHARE, MAX_OTHER_SHARE, MAX_GENERATOR_DELAY_SHARE];
 
 /// Share of a turn that may be taken in each of these ways where a gauge was read: there the verdict takes out of its rate what others took,

@@ -62,7 +62,7 @@ impl Usage {
         self.user_ns + self.system_ns
     }
 
-    /// Both together, one after the other: times and events add up, and what is resident is what it was at the end of the later.
+    /// Two spans together, one after the other: times and events add up, and what is resident is what it was at the end of the later.
     #[must_use]
     pub fn then(&self, later: &Self) -> Self {
         let both = |a: Option<Nanos>, b: Option<Nanos>| a.zip(b).map(|(a, b)| a + b);
@@ -82,8 +82,8 @@ impl Usage {
         }
     }
 
-    /// This usage with other lengths of span and CPU time, the latter divided as it is: where the times are known of a part of
-    /// the span, and nothing happened in the rest of it.
+    /// The usage with other lengths of span and CPU time, the latter divided as it is: where the times are known of a part of the span, and nothing
+    /// happened in the rest of it.
     #[must_use]
     pub fn of_part(&self, wall_ns: Nanos, cpu_ns: Nanos) -> Self {
         let user = u128::from(self.user_ns.0) * u128::from(cpu_ns.0);

@@ -85,7 +85,7 @@ impl Workload {
         if self.grpc { request.fault_of_call() } else { request.example().err() }
     }
 
-    /// Its requests as they can be asked of a server once: where they are messages of a WebSocket, the opening handshake.
+    /// Requests as they can be asked of a server once: where they are messages of a WebSocket, the opening handshake.
     pub fn probes(&self) -> impl Iterator<Item = RequestKind> {
         let is_socket = self.websocket.is_some();
         self.requests.iter().map(move |kind| if is_socket { kind.opening() } else { kind.clone() })
@@ -96,7 +96,7 @@ impl Workload {
         self.requests.iter().flat_map(RequestKind::variables).collect()
     }
 
-    /// This workload with what its command printed in its place, and nothing left to be run.
+    /// The workload with what its command printed in its place, and nothing left to be run.
     #[must_use]
     pub fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
         let requests = self.requests.iter().map(|request| request.with_values(values)).collect();

@@ -48,7 +48,7 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    /// As Linux 6.18 writes it.
+    /// A file of fdinfo as Linux 6.18 writes it.
     const TEXT: &str = "pos:\t0\nflags:\t02\nmnt_id:\t15\nino:\t1057\n\
         tfd:       20 events:       19 data:               14  pos:0 ino:421 sdev:f\n\
         tfd:       25 events: 80000018 data: 55d0000000000019  pos:0 ino:5d1 sdev:8\n\

@@ -165,7 +165,7 @@ pub(crate) fn close(fd: RawFd) -> c_int {
     unsafe { close(fd) }
 }
 
-/// Who writes to a broken connection is told so (signal(7)), unless it asked not to be.
+/// Raises SIGPIPE, by which a program is told that it wrote to a broken connection (signal(7)).
 pub(crate) fn raise_pipe() {
     // SAFETY: no pointers; the handler is the program's.
     unsafe { libc::raise(libc::SIGPIPE) };

@@ -22,9 +22,9 @@ use crate::settings::{self, Settings};
 use crate::stack::{self, Stack};
 use crate::{fdinfo, heap, host, marks};
 
-/// So long after the last turn, any call of the program's catches up: well before the 40 ms for which `assay-tcp` delays an
-/// acknowledgement, even when the clock that is asked lags by a tick of 10 ms, and longer than who comes back to its wait is away.
-/// What a program under load takes in early leaves the processor's cache before it is read.
+/// Time after the last turn from which any call of the program's catches up: well before the 40 ms for which `assay-tcp` delays an acknowledgement,
+/// even when the clock that is asked lags by a tick of 10 ms, and longer than a program is away that comes back to its wait. What a program under
+/// load takes in early leaves the processor's cache before it is read.
 const AWAY: Nanos = Nanos::from_millis(10);
 /// Turns at most that one call takes for that: a peer that never stops must not keep the program from going on.
 const TURNS_AT_ONCE: usize = 256;
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     pub(crate) host_sets: Vec<RawFd>,
     /// Streams of the C library that are open on its sockets: their addresses, and what names the descriptor.
     pub(crate) streams: Vec<(usize, usize)>,
-    /// It has children by fork(2), which may have taken what it left to them.
+    /// Whether the process has children by fork(2), which may have taken what it left to them.
     has_children: bool,
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn is_kept(fd: RawFd) -> bool {
     host::file(fd).is_some_and(|file| descriptors::is_kept(fd, file))
 }
 
-/// Those of a range, lowest first.
+/// Kept descriptors of a range, lowest first.
 pub(crate) fn kept_within(first: u32, last: u32) -> impl Iterator<Item = u32> {
     descriptors::listed(first, last).filter(|&fd| is_kept(fd)).map(|fd| fd as u32)
 }
@@ -342,7 +342,7 @@ fn new_shared() -> Shared {
     }
 }
 
-/// This process knows of itself from now on.
+/// Lets this process know of itself from now on.
 fn witness() {
     if let Some(word) = WITNESS.get_or_init(host::witness_of_fork) {
         word.store(1, Ordering::Relaxed);

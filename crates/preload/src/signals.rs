@@ -52,7 +52,7 @@ pub(crate) fn hold_back() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Those that have waited come now, unless the thread has another lock.
+/// Lets the signals come that have waited, unless the thread has another lock.
 pub(crate) fn let_come() {
     compiler_fence(Ordering::SeqCst);
     let locks = LOCKS.get().saturating_sub(1);

@@ -7,12 +7,12 @@
 /// One call.
 pub(crate) struct Call {
     pub(crate) name: &'static str,
-    /// As a function of the C library, if there is one.
+    /// The call as a function of the C library, if there is one.
     pub(crate) function: Option<Care>,
-    /// As a system call by number, through syscall(2), if there is one.
+    /// The call as a system call by number, through syscall(2), if there is one.
     pub(crate) number: Option<Care>,
-    /// As a system call by an instruction of the program's own: seen by nobody, and so [`Care::Checked`] at best. None where what it
-    /// does cannot be found out.
+    /// The call as a system call by an instruction of the program's own: seen by nobody, and so [`Care::Checked`] at best. None where what it does
+    /// cannot be found out.
     pub(crate) instruction: Option<Care>,
 }
 
@@ -21,10 +21,10 @@ pub(crate) struct Call {
 pub(crate) enum Care {
     /// A function of ours stands before it: it is known at once what was made, moved or ended.
     Followed,
-    /// It is not seen, or nothing has to be done when it is made. A mark that it has made untrue is found out when the number is used,
-    /// for the file there is another one.
+    /// The call is not seen, or nothing has to be done when it is made. A mark that it has made untrue is found out when the number is used, for the
+    /// file there is another one.
     Checked,
-    /// It is answered with an error, since what it is for cannot be carried.
+    /// The call is answered with an error, since what it is for cannot be carried.
     Refused,
 }
 

@@ -29,7 +29,7 @@ impl Block {
         Self { head, body }
     }
 
-    /// Its compressed head, and its body.
+    /// Compressed head and body of the block.
     #[inline]
     pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
         (&self.head, &self.body)

@@ -20,7 +20,7 @@ const ALL: [Coding; 4] = [Coding::Brotli, Coding::Zstandard, Coding::Gzip, Codin
 type Weight = Option<u16>;
 
 impl Coding {
-    /// Its name in Content-Encoding; empty for none.
+    /// Name of the coding in Content-Encoding; empty for none.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -72,7 +72,7 @@ impl Accepted {
         Self::ranked(weights, others)
     }
 
-    /// Its codings, the best first.
+    /// Accepted codings, the best first.
     pub(crate) fn best_first(self) -> impl Iterator<Item = Coding> {
         self.0.into_iter().flatten()
     }

@@ -22,7 +22,7 @@ pub struct Config {
     pub cpus: CpuSet,
     /// What carries the connections.
     pub stack: Stack,
-    /// Who it is, where the connections are secured; absent for plain HTTP.
+    /// Certificate and key, where the connections are secured; absent for plain HTTP.
     pub tls: Option<assay_tls::Server>,
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
     /// looked up there; without it such paths are 404. A route wins over a file of its name

@@ -41,7 +41,7 @@ pub(crate) enum Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// This answer, told of in another way.
+    /// The answer with its file told of in another way.
     pub(crate) fn map<U>(self, tell: impl FnOnce(T) -> U) -> Lookup<U> {
         match self {
             Self::File(file) => Lookup::File(tell(file)),

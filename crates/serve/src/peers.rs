@@ -20,7 +20,7 @@ pub(crate) struct Peer {
     pub(crate) waits_for_room: bool,
     /// The peer sends no more.
     pub(crate) ended: bool,
-    /// Its remaining bytes are read and dropped before it is closed.
+    /// Whether remaining bytes are read and dropped before the connection is closed.
     pub(crate) lingers: bool,
 }
 

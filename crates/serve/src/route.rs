@@ -29,9 +29,9 @@ pub(crate) enum AnswerPlan {
 /// The paths that are looked up among static files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Files {
-    /// None: there is no folder of them.
+    /// No paths: there is no folder of files.
     Nowhere,
-    /// Those without a route of their own; `/` is the folder's index.
+    /// All paths without a route of their own; `/` is the folder's index.
     Everywhere,
     /// All that is below the root, while `/` is answered as if there was no folder.
     BelowRoot,

@@ -147,7 +147,7 @@ impl Turn {
         Self { consumed, piece: None, next: Some(next) }
     }
 
-    /// This turn, with `consumed` bytes dealt with in all.
+    /// The turn with `consumed` bytes dealt with in all.
     #[inline]
     pub(crate) fn after(self, consumed: usize) -> Self {
         Self { consumed, ..self }

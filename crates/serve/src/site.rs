@@ -29,7 +29,7 @@ const SECOND: u64 = 1_000_000_000;
 /// An answer that is rendered once and given often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// One that is known in advance.
+    /// An answer that is known in advance.
     Answer(Answer),
     /// A body of so many bytes of the pattern; only its head is ready where it is long.
     Sized(u64),

@@ -24,7 +24,7 @@ pub(crate) struct SizedAnswers {
 struct SizedAnswer {
     len: u64,
     response: PreparedResponse,
-    /// As HTTP/2 sends it.
+    /// The response as HTTP/2 sends it.
     block: Option<Block>,
 }
 

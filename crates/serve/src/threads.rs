@@ -14,7 +14,7 @@ use crate::config::ServeError;
 /// Where a thread serves, when it is to stop, and whom it tells that it listens.
 pub(crate) struct ThreadPlace<'p> {
     pub(crate) cpu: u32,
-    /// Its number among the threads, from 0.
+    /// Number of the thread, from 0.
     pub(crate) thread: usize,
     address: SocketAddr,
     flags: Flags<'p>,

@@ -1,4 +1,4 @@
-//! As many connections as this process may have: a program of its own, for it takes nearly all descriptors.
+//! The most connections that this process may have: a program of its own, for it takes nearly all descriptors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
 #![allow(
@@ -20,7 +20,7 @@ use assay_serve::Limits;
 
 use support::{GET, Running, hello, read_hello, rest, where_allowed};
 
-/// So many connections are wanted; each needs a descriptor at either end.
+/// Connections that are wanted; each needs a descriptor at either end.
 const WANTED: usize = 9000;
 /// Fewer would show nothing.
 const LEAST: usize = 1000;

@@ -43,7 +43,7 @@ pub(crate) struct Connection {
 
 /// What came of letting the queue leave.
 pub(crate) enum Drained {
-    /// It is empty, and the user waits to hear so.
+    /// The queue is empty, and the user waits to hear so.
     Yes,
     /// Nothing to tell.
     Quiet,

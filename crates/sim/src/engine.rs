@@ -17,7 +17,7 @@ use crate::wait::{Wait, WaitPlace};
 /// An [`Engine`] on a [`Network`](crate::Network), which waits in the way of `W`.
 pub struct SimEngine<W> {
     shared: Arc<Shared>,
-    /// Its number in the network.
+    /// Number of the engine in the network.
     end: usize,
     wait: W,
     connections: Slots<Connection>,
@@ -192,7 +192,7 @@ impl<W: Wait> SimEngine<W> {
     }
 }
 
-/// Its user has ended: the connections are closed as a kernel closes them.
+/// A user has ended: its connections are closed as a kernel closes them.
 impl<W> Drop for SimEngine<W> {
     fn drop(&mut self) {
         self.shared.change(|net| net.leave(self.end));

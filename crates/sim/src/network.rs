@@ -41,7 +41,7 @@ pub(crate) struct End {
     listed: VecDeque<SideId>,
     /// Until when its user waits; none while it has something to do.
     pub(crate) nap: Option<Nanos>,
-    /// It can take another connection.
+    /// Whether the engine can take another connection.
     pub(crate) has_room: bool,
     pub(crate) freeze: Option<Freeze>,
 }

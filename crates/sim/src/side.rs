@@ -14,7 +14,7 @@ pub(crate) struct SideId(pub(crate) usize);
 pub(crate) struct Side {
     /// The engine that it belongs to.
     pub(crate) end: usize,
-    /// Its name there; none while it waits to be accepted.
+    /// Name of the connection there; none while it waits to be accepted.
     pub(crate) conn: Option<Conn>,
     /// The other side, once the request to connect has arrived there.
     pub(crate) peer: Option<SideId>,

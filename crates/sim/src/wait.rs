@@ -26,16 +26,16 @@ pub trait Wait {
     }
 }
 
-/// Who waits.
+/// The engine that waits.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct WaitPlace<'s> {
     pub(crate) shared: &'s Shared,
     /// Number of the engine.
     pub(crate) end: usize,
-    /// It has something to tell already.
+    /// Whether the engine has something to tell already.
     pub(crate) has_work: bool,
-    /// It can take another connection.
+    /// Whether the engine can take another connection.
     pub(crate) has_room: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One of several that do the same at the same time, over the others: an A/A test that names who is odd.
+//! Comparison of one of several that do the same at the same time with the others: an A/A test that names which one is odd.
 
 use crate::ratio::paired_log_ratio;
 use crate::robust::median;

@@ -9,7 +9,7 @@ use crate::Histogram;
 /// A quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
-    /// Its value, to the resolution of the histogram.
+    /// Value of the quantile, to the resolution of the histogram.
     pub value: u64,
     /// Whether the truth may be greater.
     pub is_lower_bound: bool,

@@ -20,9 +20,9 @@ use crate::{Interval, StatsError, student};
 /// The windows of one restart of both servers: in each the natural logarithm of the new build's rate over the base's.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restart {
-    /// Those in which the base had the first side.
+    /// Windows in which the base had the first side.
     pub straight: Vec<f64>,
-    /// Those in which the new build had it.
+    /// Windows in which the new build had it.
     pub swapped: Vec<f64>,
 }
 

@@ -1,17 +1,17 @@
-//! What a gauge of the CPUs says of windows, taken out of their rates: control variates.
+//! Control variates: what a gauge of the CPUs explains of the rates of windows is taken out of them.
 //!
 //! A gauge does a fixed piece of work on the same CPUs in the midst of each window and tells how long that took; the kernel counts how much of
-//! the CPUs' time others took meanwhile. By as much as a rate follows these within the lives of a contender, they explain the rate, and the
-//! rest is what the contender does by itself
+//! the CPUs' time others took meanwhile. Rates are regressed on both within the lives of a contender. What this explains is the machine's
+//! doing and is subtracted; the residual is what the contender does by itself
 //! (Lavenberg & Welch, *Management Science* 27, 1981; Deng et al., *CUPED*, WSDM 2013). On a machine whose speed changes within
-//! seconds, what is left is a tenth to a third of the variance for most servers (docs/results/gauge.md).
+//! seconds, a tenth to a third of the variance is left for most servers (docs/results/gauge.md).
 //!
 //! Two errors have to be kept out:
-//! - *A restart must not be explained away.* How much rates follow the gauge (the slope) is told from windows of one life, never from
-//!   one life and the next: over three restarts any number would explain something.
-//! - *A gauge may depend on the server beside it*, by what that leaves in the caches. Such a bias cannot be told from luck with
-//!   the machine. It is known to be small ([`BIAS`]); so of what contenders' readings differ by *on average*, only the share is taken
-//!   out that luck has in it, and what stays unknown makes intervals wider ([`Adjusted::unseen`]). On a steady machine nearly
+//! - *A restart must not be explained away.* Slopes are estimated from windows of one life, never across restarts: over three restarts
+//!   any covariate would explain something.
+//! - *A gauge may depend on the server beside it*, by what that leaves in the caches. Such a bias cannot be told from chance in the
+//!   machine's speed, but is known to be small ([`BIAS`]). Of the mean differences between contenders' readings, only the share is taken
+//!   out that is expected of chance, and what stays unknown makes intervals wider ([`Adjusted::unseen`]). On a steady machine nearly
 //!   nothing is taken out and nearly nothing added.
 
 use std::array::from_fn;
@@ -21,89 +21,89 @@ use crate::StatsError;
 use crate::robust::{huber_weight, middle, spread_of};
 use crate::table::{Table, Windows, inverse};
 
-/// By how much the readings of a gauge depend on the server beside it, as a standard deviation of logarithms.
+/// Bias of a gauge's readings by the server beside it, as a standard deviation of logarithms.
 pub const BIAS: f64 = 0.01;
-/// How far slopes are from 0, before anything is seen: a CPU that is a tenth slower makes a server about as much slower. A generator that waits
+/// Prior standard deviations of the slopes about 0: a CPU that is a tenth slower makes a server about as much slower. A generator that waits
 /// makes it wait only where all requests in flight are answered meanwhile.
 const SLOPE_SD: Reading = [1.0, 1.0, 1.0, 0.5];
-/// How far a contender's own slopes are from those of all.
+/// Prior standard deviations of a contender's own slopes about those of all.
 const OWN_SLOPE_SD: Reading = [0.5, 0.5, 0.5, 0.25];
-/// Nothing gets faster on a slower machine, and nothing slower by more than the third power.
+/// Steepest slope: no server gets slower by more than the third power on a slower machine, and none gets faster.
 const STEEPEST: f64 = -3.0;
-/// Windows are not known better than by this, as a standard deviation of logarithms.
+/// Least spread of windows that is believed, as a standard deviation of logarithms.
 const LEAST_SPREAD: f64 = 0.005;
-/// Sweeps of the fit, each with weights by the one before.
+/// Iterations of the fit, each weighted by the residuals of the one before.
 const SWEEPS: usize = 6;
 
-/// What is seen of the machine in a window.
+/// Covariates of a window.
 const SEEN: usize = 4;
 
-/// How slow the machine was in a window, as logarithms of times that a given piece of work takes: what the gauge's work took on the CPUs of
-/// the server, and on those of the generator; by how much longer anything takes the server because others took of its CPUs' time, and the
-/// generator because it waited for its CPU. What is not known of any window is 0.
+/// Covariates of a window: how slow the machine was in it, as logarithms of times that a given piece of work takes. They are, in order, the
+/// time of the gauge's work on the CPUs of the server, and on those of the generator; by how much longer anything takes the server because
+/// others took of its CPUs' time, and the generator because it waited for its CPU. What is not known of any window is 0.
 pub type Reading = [f64; SEEN];
 
 /// Readings by block and window, as [`Windows`] are; `None` where none was taken.
 pub type Readings = Vec<Vec<Option<Reading>>>;
 
-/// One contender in one table, or one of its processes.
+/// A contender in one table, or one of its processes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauged {
     /// The number of the contender in the run; the same in all tables, and for its A/A control.
     pub contender: usize,
-    /// Its windows.
+    /// Windows of the contender.
     pub windows: Windows,
-    /// What the gauge showed in them.
+    /// Readings in these windows.
     pub readings: Readings,
 }
 
 /// The windows of one table without what the gauge explains.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Adjusted {
-    /// In the order in which they were given: of each contender, or of each of its processes.
+    /// Windows of each contender, or of each of its processes, in the order given.
     pub windows: Vec<Windows>,
-    /// The variance of the level of each that no restart shows: what is not known of the machine's part in it.
+    /// Variance of the level of each that restarts do not show: how unsure the machine's part in it is.
     pub unseen: Vec<f64>,
 }
 
-/// What the gauge says of a whole run.
+/// What the gauge explains of a whole run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Explained {
-    /// By table.
+    /// Adjusted tables, in the order given.
     pub tables: Vec<Adjusted>,
-    /// The share of the variance of windows of one life that it explains, 0 to 1; absent where no window has a reading.
+    /// Share of the variance of windows within lives that the gauge explains, 0 to 1; absent where no window has a reading.
     pub share: Option<f64>,
-    /// How each contender follows it, by number.
+    /// How each contender follows the gauge, by number.
     pub followers: BTreeMap<usize, Follower>,
 }
 
-/// What is left of a window.
+/// Residual of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Left {
-    /// How slow the machine was in it.
+    /// How slow the machine was in the window.
     pub reading: Reading,
-    /// By how much its rate differs from that of the middle window of its life, as a logarithm, without what the gauge explains.
+    /// Difference of its logarithmic rate from the median of its life, both without what the gauge explains.
     pub difference: f64,
 }
 
-/// How the windows of one contender follow the gauge.
+/// How the rates of one contender follow the gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Follower {
     /// Windows of lives that have several.
     pub windows: usize,
-    /// By how many per cent its rate rises when the work takes one per cent longer, for each that is seen.
+    /// Per cent by which the rate rises when work takes one per cent longer, for each covariate.
     pub slope: Reading,
-    /// How much windows of one life vary, and what of that the gauge leaves, as standard deviations of logarithms.
+    /// Standard deviations of windows within lives, before and after what the gauge explains is taken out, of logarithms.
     pub window_sd: [f64; 2],
-    /// By how much the readings beside it differ from those of all in the same rotations, and the standard error of each.
+    /// Mean difference of the contender's readings from those of all in the same rotations, with its standard error, for each covariate.
     pub beside: [(f64, f64); SEEN],
 }
 
 impl Adjusted {
-    /// The table of these windows, as [`Table::fit_replicas`] has it.
+    /// The table of these windows, fitted by [`Table::fit_replicas`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Table::fit_replicas`].
     pub fn table(self, contender_of: &[usize], round_of: &[usize]) -> Result<Table, StatsError> {
         let table = Table::fit_replicas(&self.windows, contender_of, round_of)?;
         // The gauge errs alike beside all processes of a contender.
@@ -131,12 +131,12 @@ pub fn explain(tables: &[&[Gauged]]) -> Explained {
     }
 }
 
-/// What the gauge leaves of all windows of lives that have several.
+/// Residuals of all windows of lives that have several.
 pub fn left(tables: &[&[Gauged]]) -> Vec<Left> {
     following(tables).values().flat_map(Following::left).collect()
 }
 
-/// How rates follow the gauge.
+/// Slopes of all contenders, and the share of the variance that they explain.
 #[derive(Debug, Default)]
 struct Slopes {
     followers: BTreeMap<usize, Follower>,
@@ -149,14 +149,14 @@ struct Life {
     readings: Vec<Reading>,
 }
 
-/// The lives of one contender in all tables, and what is known of it so far.
+/// The lives of one contender in all tables, with slopes and spread as fitted so far.
 struct Following {
     lives: Vec<Life>,
     slope: Reading,
     spread: f64,
 }
 
-/// A regression of rates on readings within lives.
+/// Normal equations of a regression of rates on readings within lives.
 #[derive(Clone, Copy, Default)]
 struct Normal {
     squares: [[f64; SEEN]; SEEN],
@@ -173,7 +173,7 @@ impl Slopes {
     }
 }
 
-/// The contenders of all tables, by number, with the slopes that fit them.
+/// The contenders of all tables, by number, with their slopes fitted.
 fn following(tables: &[&[Gauged]]) -> BTreeMap<usize, Following> {
     let mut contenders: BTreeMap<usize, Following> = BTreeMap::new();
     for gauged in tables.iter().copied().flatten() {
@@ -209,7 +209,7 @@ fn lives_of(gauged: &Gauged) -> impl Iterator<Item = Life> {
 }
 
 impl Life {
-    /// What the gauge leaves of each window, about the middle one.
+    /// Residuals of the windows, about their median.
     fn left(&self, slope: Reading) -> impl Iterator<Item = f64> {
         let free: Vec<f64> = self
             .rates
@@ -243,7 +243,7 @@ impl Following {
         self.lives.iter().flat_map(of_life)
     }
 
-    /// The squares of what a slope leaves of each window.
+    /// Sum of the squared residuals.
     fn squares(&self, slope: Reading) -> f64 {
         self.lives.iter().flat_map(|life| life.left(slope)).map(|left| left * left).sum()
     }
@@ -253,7 +253,7 @@ impl Following {
         self.spread = spread_of(&mut left.map(f64::abs).collect::<Vec<f64>>()).max(LEAST_SPREAD);
     }
 
-    /// The regression within lives, each window by how far it was from what was expected of it.
+    /// The normal equations, each window with a Huber weight by its residual.
     fn normal(&self) -> Normal {
         let mut normal = Normal::default();
         if !self.spread.is_finite() {
@@ -297,7 +297,7 @@ impl Normal {
         sum
     }
 
-    /// The slopes, where `expected` is believed of them with these standard deviations before anything is seen.
+    /// The slopes, where their prior has the means `expected` and these standard deviations.
     fn solved(&self, expected: Reading, sd: Reading) -> Reading {
         let (mut squares, mut products) = (self.squares, self.products);
         for i in 0..SEEN {
@@ -337,32 +337,32 @@ fn adjusted(table: &[Gauged], slopes: &Slopes, lucks: &BTreeMap<usize, [Luck; SE
     adjusted
 }
 
-/// How far a contender's readings are from the mean of all in the same rotations, on average over the run.
+/// Mean deviation of a contender's readings from those of all in the same rotations, over the run.
 #[derive(Clone, Copy, Default)]
 struct Luck {
     mean: f64,
-    /// What chance makes of that mean, as a variance.
+    /// Variance of that mean by chance.
     variance: f64,
 }
 
 impl Luck {
-    /// The share of the deviation that is luck with the machine, and no bias of the gauge.
+    /// Share of the deviation that is chance in the machine's speed, and no bias of the gauge.
     fn share(self) -> f64 {
         self.variance / (self.variance + BIAS.powi(2))
     }
 
-    /// What the gauge's bias is believed to be.
+    /// Expected bias of the gauge beside this contender.
     fn bias(self) -> f64 {
         (1.0 - self.share()) * self.mean
     }
 
-    /// What is not known of it, as a variance.
+    /// Variance with which that bias is known.
     fn unknown(self) -> f64 {
         self.share() * BIAS.powi(2)
     }
 }
 
-/// The luck of each contender, over all tables: its bias is the same in all of them.
+/// Deviations of the readings of each contender, over all tables: the bias beside it is the same in all of them.
 fn lucks(tables: &[&[Gauged]]) -> BTreeMap<usize, [Luck; SEEN]> {
     let mut deviations: BTreeMap<usize, [Vec<f64>; SEEN]> = BTreeMap::new();
     for table in tables {
@@ -382,7 +382,7 @@ fn lucks(tables: &[&[Gauged]]) -> BTreeMap<usize, [Luck; SEEN]> {
         .collect()
 }
 
-/// By how much each reading of one differs from the mean of all in the same rotation.
+/// Differences of a contender's readings from the mean of all in the same rotation.
 fn beside_all<'t>(gauged: &'t Gauged, table: &'t [Gauged]) -> impl Iterator<Item = (usize, Reading)> + 't {
     known(gauged).map(move |((block, rotation), reading)| {
         let at = |of: &Gauged| *of.readings.get(block)?.get(rotation)?;
@@ -393,7 +393,7 @@ fn beside_all<'t>(gauged: &'t Gauged, table: &'t [Gauged]) -> impl Iterator<Item
     })
 }
 
-/// The variance within groups of numbers.
+/// The pooled variance within groups of numbers.
 fn within<'n>(groups: impl Iterator<Item = &'n [f64]>) -> f64 {
     let (mut squares, mut independent) = (0.0, 0.0);
     for group in groups {
@@ -459,7 +459,7 @@ mod tests {
         );
     }
 
-    /// Others take up to a quarter of every second turn, which no gauge sees.
+    /// Other programs take up to a quarter of every second turn, which no gauge sees.
     #[test]
     fn time_that_others_took_is_taken_out() {
         let rng = &mut ChaCha8Rng::seed_from_u64(7);

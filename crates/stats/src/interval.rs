@@ -25,8 +25,8 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// That part of an interval of a ratio which lies beyond a margin on the side of its estimate, for a ratio that was shown in another
-    /// way to lie there: both statements hold together (Guilbaud, Biometrical J. 50, 2008).
+    /// The part of an interval of a ratio that lies beyond a margin on the side of its estimate, for a ratio that was shown in another way to lie
+    /// there: both statements hold together (Guilbaud, Biometrical J. 50, 2008).
     #[must_use]
     pub fn beyond(self, margin: f64) -> Self {
         let (least, most) = (1.0 + margin, 1.0 / (1.0 + margin));

@@ -61,7 +61,7 @@ pub struct Spread {
 /// The spreads of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// One for each pair, or whatever is compared.
+    /// The spreads, one for each pair, or whatever is compared.
     pub spreads: Vec<Spread>,
     /// Degrees of freedom that they have together, less than their sum where they share contenders.
     pub independent: f64,
@@ -96,7 +96,7 @@ pub struct Restarts {
 pub struct Moderated {
     /// The variance.
     pub variance: f64,
-    /// Its degrees of freedom, its own and those that were lent.
+    /// Degrees of freedom of the variance, its own and those that were lent.
     pub degrees_of_freedom: f64,
 }
 

@@ -18,7 +18,7 @@ pub enum Settled {
     Distinct,
     /// Shown to differ by less than the margin.
     Equivalent,
-    /// Neither yet: another round may tell.
+    /// Not shown to be either yet: another round may tell.
     Open,
 }
 

@@ -12,7 +12,7 @@ use assay_model::units::Nanos;
 use assay_tcp::{Config, UserStack};
 use assay_wire::ring::{self, Ring};
 
-/// As a short request has.
+/// The question, as long as a short request.
 const QUESTION: [u8; 100] = [b'q'; 100];
 
 /// Connects under way.
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Both ends.
+/// Client and server.
 struct Both {
     server: UserStack<Ring>,
     client: UserStack<Ring>,

@@ -19,7 +19,7 @@ use assay_wire::ring::{self, Ring, RingBase, RingReceiver, RingSender};
 use assay_wire::{Sender, Statistics};
 use rustix::time::{ClockId, clock_gettime};
 
-/// As a short request and its answer have.
+/// The question, as long as a short request and its answer.
 const QUESTION: [u8; 100] = [b'q'; 100];
 const ANSWER: [u8; 150] = [b'a'; 150];
 /// Connections under way: no multiple of what a stack takes in at once, for even turns are upset by a single frame.
@@ -166,7 +166,7 @@ impl Outgoing for Flooding {
     }
 }
 
-/// Both ends.
+/// Client and server.
 struct Both {
     server: UserStack<Ring>,
     client: UserStack<Flooded>,

@@ -63,7 +63,7 @@ impl Stack {
         }
     }
 
-    /// Its name in reports: the kernel's engine, or `user`.
+    /// Name of the stack in reports: the kernel's engine, or `user`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Kernel(engine) => engine.name(),

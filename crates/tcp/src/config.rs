@@ -65,10 +65,10 @@ impl Config {
 /// Why a stack cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// It has no address.
+    /// The stack has no address.
     #[error("the stack needs an address of its own; give one such as 10.77.0.1/24")]
     NoAddress,
-    /// It has more addresses than it can have.
+    /// The stack has more addresses than it can have.
     #[error("{0} addresses are more than a stack can have; give at most {MAX_ADDRESSES}")]
     TooManyAddresses(usize),
     /// The hardware address is that of a group.

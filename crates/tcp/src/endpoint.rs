@@ -33,9 +33,9 @@ pub(crate) enum Owner {
 pub(crate) enum Taken {
     /// The connection took it; there may be more to see for its user.
     Followed { has_grown: bool },
-    /// It is to be answered with a reset.
+    /// The segment is to be answered with a reset.
     Strange,
-    /// It asks for a new connection, which may take the place of this one in TIME-WAIT (RFC 9293 §3.10.7.4, first check of SYN).
+    /// The segment asks for a new connection, which may take the place of this one in TIME-WAIT (RFC 9293 §3.10.7.4, first check of SYN).
     Succeeded,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Endpoint {
     pub(crate) borrowed_port: bool,
     /// Counts the connections that were here, so that an old name is recognised.
     pub(crate) serial: u32,
-    /// It is in the list of those that may have something to send.
+    /// The connection is in the list of those that may have something to send.
     pub(crate) dirty: bool,
     /// The turn in which [`assay_engine::Event::Readable`] was last told.
     pub(crate) told_readable: u64,
@@ -60,13 +60,13 @@ pub(crate) struct Endpoint {
     pub(crate) told_end: bool,
     /// The user's view was full when there was more.
     pub(crate) starved: bool,
-    /// It failed: [`assay_engine::Event::Closed`] is on its way.
+    /// The connection failed: [`assay_engine::Event::Closed`] is on its way.
     pub(crate) broken: bool,
-    /// It is kept in TIME-WAIT.
+    /// The connection is kept in TIME-WAIT.
     pub(crate) waits: bool,
-    /// Its peer's hardware address is not known yet.
+    /// The peer's hardware address is not known yet.
     pub(crate) unresolved: bool,
-    /// It is in the list of those that wait for one.
+    /// The connection is in the list of those that wait for a hardware address.
     pub(crate) awaits_neighbour: bool,
     /// When it is asked for again.
     pub(crate) ask_at: Nanos,

@@ -47,7 +47,7 @@ impl<W: Wire> Engine for UserStack<W> {
         Ok(address)
     }
 
-    /// Who waited there is reset, as by Linux.
+    /// Connections that waited there are reset, as by Linux.
     fn stop_listening(&mut self) {
         for address in self.listeners.addresses() {
             self.stop_listening_at(address);

@@ -108,12 +108,12 @@ impl Located {
         self.flags & flag != 0
     }
 
-    /// It may end a handshake.
+    /// Whether the segment may end a handshake.
     pub(crate) fn is_answer(&self) -> bool {
         self.flags & (flag::SYN | flag::ACK | flag::RST) == flag::ACK
     }
 
-    /// It asks for a connection.
+    /// Whether the segment asks for a connection.
     pub(crate) fn is_request(&self) -> bool {
         flag::is_request(self.flags)
     }

@@ -91,9 +91,9 @@ impl Listeners {
 /// How well a listener fits a connection, the best last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// It takes all of both families.
+    /// The listener takes all of both families.
     AnyFamily,
-    /// It takes all of this family.
+    /// The listener takes all of this family.
     Any,
     Exact,
 }

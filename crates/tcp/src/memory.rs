@@ -26,7 +26,7 @@ pub(crate) struct Memory {
 pub(crate) enum Turn {
     /// A shortage begins.
     Short,
-    /// It is over.
+    /// The shortage is over.
     Ample,
     /// More is held than may be.
     Over,

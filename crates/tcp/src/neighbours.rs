@@ -1,4 +1,4 @@
-//! Who on the link has which hardware address: asked before connecting, by ARP (RFC 826) or neighbour discovery (RFC 4861).
+//! Hardware addresses of hosts on the link: asked before connecting, by ARP (RFC 826) or neighbour discovery (RFC 4861).
 //!
 //! Only about those whom somebody here wants to reach is anything remembered. Questions of others are answered elsewhere.
 
@@ -21,7 +21,7 @@ const LIFETIME: Nanos = Nanos::from_millis(60_000);
 /// Hops of messages that must not have passed a router (RFC 4861 §7.1).
 const HOPS_ON_LINK: u8 = 255;
 
-/// Those whom somebody wants to reach.
+/// Hosts on the link that somebody wants to reach, by address.
 #[derive(Default)]
 pub(crate) struct Neighbours(HashMap<IpAddr, Neighbour>);
 

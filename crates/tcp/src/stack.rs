@@ -231,7 +231,7 @@ impl<W: Wire> UserStack<W> {
         }
     }
 
-    /// Its user will hear that it failed, with the next turn.
+    /// Lets the user of a connection hear with the next turn that it failed.
     pub(crate) fn break_off(&mut self, index: u32, reason: Reason) {
         let endpoint = &mut self.endpoints[index as usize];
         match endpoint.owner {
@@ -246,7 +246,7 @@ impl<W: Wire> UserStack<W> {
         }
     }
 
-    /// Whoever was at the other end is gone, and all its connections with it: nothing is to be sent for them any more.
+    /// The host at the other end is gone, and all its connections with it: nothing is to be sent for them any more.
     fn lose_peers(&mut self, events: &mut Vec<Event>) {
         for index in 0..self.endpoints.len() as u32 {
             let endpoint = &mut self.endpoints[index as usize];
@@ -404,7 +404,7 @@ impl<W: Wire> UserStack<W> {
         self.occupy(endpoint)
     }
 
-    /// Its user has left it; it ends by itself, within bounds.
+    /// Lets a connection that its user has left end by itself, within bounds.
     pub(crate) fn orphan(&mut self, index: u32) {
         let now = self.now();
         let endpoint = &mut self.endpoints[index as usize];

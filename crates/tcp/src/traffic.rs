@@ -213,7 +213,7 @@ impl<W: Wire> UserStack<W> {
         false
     }
 
-    /// Its peer cannot be given the rest: a reset tells it so.
+    /// Breaks a connection whose peer cannot be given the rest: a reset tells it so.
     pub(crate) fn break_for_file(&mut self, index: u32, BadFile(number): BadFile) {
         self.endpoints[index as usize].connection.abort();
         self.break_off(index, Reason::Other(number));

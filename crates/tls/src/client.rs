@@ -36,11 +36,11 @@ pub struct ClientTerms {
 /// The authorities whose certificates are good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of the authorities that this machine trusts.
+    /// The authorities that this machine trusts.
     Machine,
-    /// Those of the authorities in a file.
+    /// The authorities in a file.
     Authorities(PathBuf),
-    /// Those of the authorities in this text, in PEM form.
+    /// The authorities in this text, in PEM form.
     Pem(String),
     /// Anybody's: the connection is encrypted, and nobody knows with whom.
     Anybody,
@@ -80,7 +80,7 @@ impl Client {
         Ok(client.for_thread())
     }
 
-    /// These terms for HTTP/2, which alone is offered.
+    /// The terms for HTTP/2, which alone is offered.
     #[must_use]
     pub fn with_http2(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
@@ -88,7 +88,7 @@ impl Client {
         Self { config: Arc::new(config), ..self.clone() }
     }
 
-    /// These terms with sessions of their own, so that threads share nothing.
+    /// The terms with sessions of their own, so that threads share nothing.
     #[must_use]
     pub fn for_thread(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
@@ -150,7 +150,7 @@ fn in_words(error: std::io::Error, is_first: bool) -> std::io::Error {
     fault.map_or(error, std::io::Error::other)
 }
 
-/// Who computes, with these cipher suites alone or, where none is named, with all.
+/// The cryptography, with these cipher suites alone or, where none is named, with all.
 fn offering(ciphers: &[String]) -> Result<Arc<CryptoProvider>, TlsError> {
     let provider = provider::provider();
     if ciphers.is_empty() {

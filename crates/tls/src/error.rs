@@ -40,7 +40,7 @@ pub enum TlsError {
     Cipher {
         /// The name asked for.
         name: String,
-        /// Those that there are.
+        /// The cipher suites that there are.
         known: String,
     },
     /// Nobody is trusted.

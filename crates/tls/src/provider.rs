@@ -1,4 +1,4 @@
-//! Who computes: ring. It needs a C compiler and nothing else, and compiles in half the time that aws-lc takes.
+//! The provider of cryptography: ring. It needs a C compiler and nothing else, and compiles in half the time that aws-lc takes.
 
 use std::sync::Arc;
 

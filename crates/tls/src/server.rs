@@ -27,7 +27,7 @@ impl Server {
         Ok(Self { config: Arc::new(config) })
     }
 
-    /// These terms with HTTP/2 too, which is preferred with those who offer both.
+    /// The terms with HTTP/2 too, which is preferred with those who offer both.
     #[must_use]
     pub fn with_http2(&self) -> Self {
         let mut config = ServerConfig::clone(&self.config);
@@ -35,7 +35,7 @@ impl Server {
         Self { config: Arc::new(config) }
     }
 
-    /// These terms without tickets, so that nothing is sent that nobody asked for.
+    /// The terms without tickets, so that nothing is sent that nobody asked for.
     #[must_use]
     pub fn without_tickets(&self) -> Self {
         let mut config = ServerConfig::clone(&self.config);

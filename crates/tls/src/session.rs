@@ -28,7 +28,7 @@ pub(crate) struct Session {
     pub(crate) starved: bool,
     /// What is left of the stream's end.
     pub(crate) end: End,
-    /// Its last event is on the way, or nobody is to have one.
+    /// Whether the last event is on the way, or nobody is to have one.
     pub(crate) broken: bool,
     pub(crate) outgoing: Outgoing,
 }

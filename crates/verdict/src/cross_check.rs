@@ -44,7 +44,7 @@ struct Column<'r> {
     windows: Vec<Option<&'r GeneratorWindow>>,
 }
 
-/// Those of a contender, ours first.
+/// Columns of a contender, ours first.
 fn columns<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Vec<Column<'r>> {
     let cpus = record.isolation.generator_cpus.parse::<CpuSet>().map_or(1, |cpus| cpus.len().max(1));
     let of = |generator: GeneratorName| {

@@ -14,7 +14,7 @@ use crate::MAX_ERROR_SHARE;
 /// How a run or a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// As asked.
+    /// The run ended as asked.
     Fine,
     /// A person stopped it.
     Interrupted,

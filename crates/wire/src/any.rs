@@ -22,7 +22,7 @@ use crate::{End, Facts, Receiver, Sender, Statistics};
 /// A wire of any kind, decorated or not.
 pub type AnyWire = Assembled<AnyBase, AnyReceiver, AnySender>;
 
-/// Who we are on a wire unless told otherwise.
+/// Our addresses on a wire unless told otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Station {
     /// Our hardware address.
@@ -47,7 +47,7 @@ pub enum OpenError {
     #[cfg(feature = "dpdk")]
     #[error(transparent)]
     Dpdk(#[from] DpdkError),
-    /// This program cannot.
+    /// The program was built without DPDK.
     #[cfg(not(feature = "dpdk"))]
     #[error("dpdk: not built in; install libdpdk-dev and build with `cargo build --release --features dpdk`")]
     NoDpdk,
@@ -232,7 +232,7 @@ pub enum BareReceiver {
     reason = "there is one a thread, and the plain one is not to be looked for"
 )]
 pub enum AnyReceiver {
-    /// As it is.
+    /// The receiver as it is.
     Plain(BareReceiver),
     /// With faults and a trace.
     Decorated(Box<SpoiltReceiver>),
@@ -255,7 +255,7 @@ pub enum BareSender {
 /// A sender of any kind.
 #[derive(Debug)]
 pub enum AnySender {
-    /// As it is.
+    /// The sender as it is.
     Plain(BareSender),
     /// With a trace.
     Decorated(TracedSender<BareSender>),
@@ -278,7 +278,7 @@ pub enum BareBase {
 /// A base of any kind.
 #[derive(Debug)]
 pub enum AnyBase {
-    /// As it is.
+    /// The base as it is.
     Plain(BareBase),
     /// With faults and a trace.
     Decorated(TracedBase<FaultyBase<BareBase>>),

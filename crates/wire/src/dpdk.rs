@@ -120,7 +120,7 @@ fn port(arguments: &str, queue: u16, queues: u16) -> Result<Arc<Port>, DpdkError
 pub struct DpdkReceiver {
     port: Arc<Port>,
     queue: u16,
-    /// Those that were fetched, the oldest last.
+    /// Frames that were fetched, the oldest last.
     frames: Vec<Frame>,
     counted: Statistics,
 }
@@ -167,7 +167,7 @@ impl Incoming for DpdkReceiver {
 pub struct DpdkSender {
     port: Arc<Port>,
     queue: u16,
-    /// Those that wait for the device, the oldest first.
+    /// Frames that wait for the device, the oldest first.
     frames: Vec<Frame>,
     /// What the next one is written into.
     spare: Option<Frame>,
@@ -281,7 +281,7 @@ impl Base for DpdkBase {
         Ok(())
     }
 
-    /// Its devices are polled.
+    /// Does not wait: the devices are polled.
     fn doze(
         &mut self,
         _receiver: &mut impl Incoming,

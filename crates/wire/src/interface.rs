@@ -19,11 +19,11 @@ pub struct Interface {
     pub mtu: usize,
     /// Whether it is up.
     pub is_up: bool,
-    /// Its driver; empty when it does not tell.
+    /// Driver of the interface; empty when it does not tell.
     pub driver: String,
-    /// Its hardware address.
+    /// Hardware address of the interface.
     pub hardware: [u8; 6],
-    /// Its IP addresses, each with the bits that its network shares.
+    /// IP addresses of the interface, each with the bits that its network shares.
     pub addresses: Vec<(IpAddr, u8)>,
 }
 

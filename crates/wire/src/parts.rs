@@ -23,7 +23,7 @@ pub trait Incoming: Receiver {
         true
     }
 
-    /// As [`Wire::other_end_changed`].
+    /// Whether the other end has changed: [`Wire::other_end_changed`].
     fn take_change(&mut self) -> bool {
         false
     }
@@ -56,10 +56,10 @@ pub trait Outgoing: Sender {
 
 /// What a kind of wire is besides its two directions.
 pub trait Base {
-    /// As [`Wire::facts`].
+    /// Facts of the wire: [`Wire::facts`].
     fn facts(&self) -> Facts;
 
-    /// As [`Wire::wait`]; all that was sent has been flushed, all that was released is settled.
+    /// Waits like [`Wire::wait`]; all that was sent has been flushed, all that was released is settled.
     ///
     /// # Errors
     /// As [`Wire::wait`].
@@ -70,7 +70,7 @@ pub trait Base {
         timeout: Nanos,
     ) -> io::Result<()>;
 
-    /// As [`Wire::doze`]; all that was sent has been flushed, all that was released is settled.
+    /// Dozes like [`Wire::doze`]; all that was sent has been flushed, all that was released is settled.
     fn doze(
         &mut self,
         receiver: &mut impl Incoming,
@@ -90,7 +90,7 @@ pub struct Assembled<B, R, S> {
 }
 
 impl<B, R, S> Assembled<B, R, S> {
-    /// This wire with another sender, which `around` puts around its own.
+    /// The wire with another sender, which `around` puts around its own.
     pub fn with_sender<T>(self, around: impl FnOnce(S) -> T) -> Assembled<B, R, T> {
         Assembled { receiver: self.receiver, sender: around(self.sender), base: self.base }
     }

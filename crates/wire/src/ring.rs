@@ -201,7 +201,7 @@ fn open_ours(path: &Path) -> Result<Option<File>, RingError> {
     }
 }
 
-/// Both ends of a ring that has no name.
+/// Two ends of a ring that has no name.
 ///
 /// # Errors
 /// There is no memory for it.

@@ -36,7 +36,7 @@ pub enum Kind {
     Xdp {
         /// The interface.
         interface: String,
-        /// Its first queue that is used.
+        /// First queue that is used.
         queue: u16,
         /// Where in the kernel frames are taken; as suits the driver when absent.
         mode: Option<Mode>,

@@ -14,9 +14,9 @@ const LENGTH: u8 = 0x7f;
 /// The side that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Who opened the connection: it masks what it sends.
+    /// The side that opened the connection: it masks what it sends.
     Client,
-    /// Who accepted it: it masks nothing.
+    /// The side that accepted it: it masks nothing.
     Server,
 }
 

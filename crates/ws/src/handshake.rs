@@ -18,13 +18,13 @@ const KEY_BYTES: usize = 16;
 /// Why a request is no opening handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It does not ask for WebSocket.
+    /// The request does not ask for WebSocket.
     #[error("the request does not ask for `Upgrade: websocket` with `Connection: Upgrade`")]
     NotAsked,
-    /// It asks for another version.
+    /// The request asks for another version.
     #[error("the request asks for another version of WebSocket than {VERSION}")]
     Version,
-    /// Its key is missing, or there are two, or it is not sixteen bytes in base64.
+    /// The key is missing, or there are two, or it is not sixteen bytes in base64.
     #[error("Sec-WebSocket-Key is not one value of sixteen bytes in base64")]
     BadKey,
 }

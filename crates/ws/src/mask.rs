@@ -13,7 +13,7 @@ impl Mask {
         Self(bytes)
     }
 
-    /// Its bytes, in the order in which they stand in the frame.
+    /// Bytes of the mask, in the order in which they stand in the frame.
     pub fn bytes(self) -> [u8; 4] {
         self.0
     }
@@ -46,14 +46,14 @@ impl Mask {
 /// A payload, or a part of one, as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'i> {
-    /// As it stood in the frame.
+    /// The payload as it stood in the frame.
     pub masked: &'i [u8],
     /// The mask from its first byte on.
     pub mask: Mask,
 }
 
 impl Payload<'_> {
-    /// Its length in bytes.
+    /// Length of the payload in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.masked.len()
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As RFC 6455 §5.3 writes it.
+    /// Unmasks as RFC 6455 §5.3 writes it.
     fn by_the_book(mask: [u8; 4], bytes: &[u8]) -> Vec<u8> {
         bytes.iter().enumerate().map(|(i, byte)| byte ^ mask[i % 4]).collect()
     }

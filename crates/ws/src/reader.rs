@@ -73,7 +73,7 @@ pub enum Event<'i> {
 pub struct Data<'i> {
     /// What the message is made of. Whether a text is UTF-8 is not checked here: [`Utf8`], [`Assembly`](crate::Assembly).
     pub kind: Kind,
-    /// Its bytes, as they came.
+    /// Bytes of the data, as they came.
     pub payload: Payload<'i>,
     /// Whether the message begins with it.
     pub is_first: bool,
@@ -133,7 +133,7 @@ impl Reader {
         Ok(())
     }
 
-    /// As much of the payload as has come behind the first `at` bytes.
+    /// Reads as much of the payload as has come behind the first `at` bytes.
     #[inline]
     fn read_payload<'i>(&mut self, frame: Frame, input: &'i [u8], at: usize) -> Step<'i> {
         let Some(message) = &mut self.message else { return Step { consumed: at, event: None } };

@@ -71,7 +71,7 @@ struct Cell {
     connections: u32,
 }
 
-/// Those of others that measure one server on one core.
+/// Generators of others that measure one server on one core.
 const PEERS: [GeneratorName; 3] = [GeneratorName::Wrk, GeneratorName::H2load, GeneratorName::Ab];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {

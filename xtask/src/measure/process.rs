@@ -113,7 +113,7 @@ impl Ended {
     }
 }
 
-/// All of a file, without moving the offset that the writing process shares.
+/// The whole text of a file, read without moving the offset that the writing process shares.
 fn text(file: &File) -> String {
     let mut bytes = vec![0; file.metadata().map_or(0, |metadata| metadata.len() as usize)];
     // A file of our own that is open; what cannot be read is not there.

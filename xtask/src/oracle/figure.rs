@@ -18,13 +18,13 @@ pub(super) enum Figure {
     Throughput,
     /// Mean of the response time, or of the service time in a closed loop, in ms.
     Mean,
-    /// Its quantile.
+    /// Quantile of the response time, or of the service time in a closed loop, in ms.
     Time(f64),
     /// The quantile in ms if it is known only to be at least that, else nothing.
     LowerBound(f64),
     /// Mean of the service time under an open model, in ms.
     ServiceMean,
-    /// Its quantile.
+    /// Quantile of the service time under an open model, in ms.
     Service(f64),
     /// Quantile of the wait for a connection, in ms.
     PoolWait(f64),

@@ -206,9 +206,9 @@ fn installed() -> Vec<Client> {
 
 /// What came of putting a client to a test.
 enum Outcome {
-    /// It cannot make such a load.
+    /// The peer cannot make such a load.
     Unable,
-    /// It ended without a result.
+    /// The peer ended without a result.
     Failed,
     /// What it says, and what the stub counted.
     Said(Box<(Told, Counts)>),

@@ -24,7 +24,7 @@ fn honest(outcome: &SimulationOutcome, most: f64) -> bool {
     outcome.false_runs <= most && holds(outcome.covered) && holds(outcome.rates_covered)
 }
 
-/// As far apart as the frameworks of the TechEmpower benchmarks: twenty over a factor of ninety, some of them close.
+/// Contenders as far apart as the frameworks of the TechEmpower benchmarks: twenty over a factor of ninety, some of them close.
 fn frameworks() -> Vec<Simulated> {
     let mut contenders = ladder(20, 90_f64.powf(1.0 / 19.0), 0.015, 0.25);
     for (place, times) in [(4, 1.01), (9, 1.03), (14, 1.06), (17, 1.1)] {
@@ -220,7 +220,7 @@ pub(super) fn power() -> Vec<Case> {
 /// What is simulated of runs that spend their budget by what they see: the name, the runs, and what must hold.
 pub(super) type AdaptiveCase = (String, Adaptive, Holds<SimulationOutcome>);
 
-/// As a showdown's rounds and rotations take, and those of the TechEmpower types.
+/// Runs with the costs of a showdown's rounds and rotations, and of those of the TechEmpower types.
 pub(super) fn adaptive() -> Vec<AdaptiveCase> {
     let showdown = |world| (world, 4, Costs { round_s: 9.0, rotation_s: 5.8 }, 235.0);
     let types = |world| (world, 14, Costs { round_s: 55.0, rotation_s: 36.0 }, 1020.0);

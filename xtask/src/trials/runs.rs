@@ -96,7 +96,7 @@ fn sides(root: &Path, subject: &Subject, options: &Options) -> Vec<Side> {
     [Side { assay, folder }].into_iter().chain(other).collect()
 }
 
-/// Who comes first alternates, so that neither always has the machine as the other left it.
+/// The sides in turn: which one comes first alternates, so that neither always has the machine as the other left it.
 fn in_turn(sides: &[Side], number: usize) -> Vec<&Side> {
     let mut order: Vec<&Side> = sides.iter().collect();
     if !number.is_multiple_of(2) {

@@ -26,7 +26,7 @@ use crate::rule::Rule;
 
 pub(crate) use starting::SPOKEN;
 
-/// All of them, in the order in which findings are told.
+/// The rules, in the order in which findings are told.
 const ALL: [&[Rule]; 14] = [
     starting::RULES,
     frames::RULES,

@@ -24,12 +24,12 @@ impl Frame {
         &self.0
     }
 
-    /// This frame with the bit set that is reserved before the number of its stream.
+    /// The frame with the bit set that is reserved before the number of its stream.
     pub(crate) fn with_reserved_bit(self) -> Self {
         self.with(5, 0x80)
     }
 
-    /// This frame with more flags.
+    /// The frame with more flags.
     pub(crate) fn with_flags(self, flags: u8) -> Self {
         self.with(4, flags)
     }
@@ -39,7 +39,7 @@ impl Frame {
         self
     }
 
-    /// This frame with more before its part of a field block; nothing where it has none.
+    /// The frame with more before its part of a field block; nothing where it has none.
     pub(crate) fn with_before_block(&self, more: &[u8]) -> Option<Self> {
         let head = Head::read(&self.0)?;
         let before = match head.kind {
@@ -57,7 +57,7 @@ impl Frame {
         Some(Self(bytes))
     }
 
-    /// It, in words.
+    /// The frame in words.
     pub(crate) fn in_words(&self) -> String {
         match Head::read(&self.0) {
             Some(head) => in_words(&head, &self.0[HEAD_BYTES..]),

@@ -4,7 +4,7 @@
 const TOLD_FIRST: usize = 10;
 const TOLD_LAST: usize = 6;
 
-/// Who has said something.
+/// The side that has said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,

@@ -120,7 +120,7 @@ fn expect_continue(site: &Site) -> Keeping {
     one_more(site, talk, &answer)
 }
 
-/// Such a client knows of no answers before the final one, and does not wait for any.
+/// A client of HTTP/1.0 knows of no answers before the final one, and does not wait for any.
 fn expect_continue_10(site: &Site) -> Keeping {
     let mut talk = site.open()?;
     talk.send(&site.request_10("POST", "Expect: 100-continue\r\nContent-Length: 5\r\n", ""))?;

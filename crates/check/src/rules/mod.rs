@@ -18,7 +18,7 @@ pub(crate) use refusal::each;
 /// A path that nobody has.
 const NOWHERE: &str = "/assay-check/there-is-nothing-here";
 
-/// All of them, in the order in which findings are told.
+/// The rules, in the order in which findings are told.
 const ALL: [&[Rule]; 8] = [
     delivery::RULES,
     persistence::RULES,

@@ -165,7 +165,7 @@ fn refused(
     }
 }
 
-/// That the rows are drawn anew for every request, and from the whole table.
+/// The rows must be drawn anew for every request, and from the whole table.
 pub(super) fn random(site: &Site, kind: TestType) -> Keeping {
     let (first_talk, first) = ask(site, kind, "500")?;
     let (_, second) = ask(site, kind, "500")?;

@@ -1,7 +1,7 @@
 //! The suite against servers: ours, which keeps every rule, and many that each break one.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
 
-/// Both ends of a thousand slow clients are in one process here.
+/// A thousand slow clients and their server are in one process here.
 fn room_for_slow_clients() {
     assay_host::limits::raise_nofile().expect("the soft limit of open files can be raised to the hard one");
 }

@@ -150,7 +150,7 @@ pub(crate) enum ComparisonFormat {
 pub(super) const ROUNDS: u32 = 12;
 
 impl CompareArguments {
-    /// This comparison as arguments of `assay run`, which measures the commands.
+    /// The comparison as arguments of `assay run`, which measures the commands.
     pub(crate) fn run(&self) -> RunArguments {
         RunArguments {
             cmd: self.cmd.clone(),

@@ -222,7 +222,7 @@ impl ArrivalName {
 }
 
 impl LoadArguments {
-    /// Those of the command line of somebody else, without the program's name.
+    /// Arguments from somebody else's command line, without the program's name.
     pub(crate) fn of_words(words: &[String]) -> Result<Self, Failure> {
         let line = std::iter::once("assay").chain(words.iter().map(String::as_str));
         match Arguments::try_parse_from(line).map(|arguments| arguments.command) {

@@ -289,7 +289,7 @@ pub(crate) enum Comparing {
 pub(crate) enum Rounds {
     /// Until every pair is settled, or the time is over.
     Auto,
-    /// So many, whatever they show.
+    /// A fixed number, whatever the rounds show.
     Exactly(u32),
 }
 

@@ -74,7 +74,7 @@ impl TlsArguments {
     }
 }
 
-/// Who a server is.
+/// Certificate and key of a server.
 #[derive(Args)]
 pub(crate) struct TlsServing {
     /// Serve over TLS, with a certificate of its own making unless one is named

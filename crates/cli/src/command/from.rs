@@ -15,7 +15,7 @@ pub(crate) struct Hosts<'a> {
 }
 
 impl<'a> Hosts<'a> {
-    /// Those of a lab file, if one is given.
+    /// The hosts of a lab file, if one is given.
     pub(crate) fn of(file: Option<&'a Path>) -> Result<Self, Failure> {
         Ok(Self { file, lab: file.map(read_lab).transpose()?.unwrap_or_default() })
     }

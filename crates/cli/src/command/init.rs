@@ -123,7 +123,7 @@ fn running(text: &str) -> Result<(OwnServer, String), String> {
     Ok((OwnServer::Running(server), url.path))
 }
 
-/// Who, what, how many at once, and where to write it.
+/// Asks for servers, path, connections, and the file to write.
 fn asked<R: BufRead, W: Write>(
     arguments: &InitArguments,
     person: &mut Questions<R, W>,

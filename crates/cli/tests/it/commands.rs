@@ -36,7 +36,7 @@ fn every_command_has_help() {
     lab.assay::<&str>(&[]).assert().code(2).stderr(contains("Usage: assay"));
 }
 
-/// Whoever reads the table of the README has seen every command.
+/// Readers of the README's table have seen every command.
 #[test]
 fn every_command_stands_in_the_readme() {
     let readme = include_str!("../../../../README.md");

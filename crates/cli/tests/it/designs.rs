@@ -172,7 +172,7 @@ fn gain_in_warmup(run: &Run) -> f64 {
     ended / began
 }
 
-/// Who lived in each group of each round.
+/// The contenders that lived in each group of each round.
 fn groups(record: &Record) -> Vec<Vec<Vec<&str>>> {
     record.rounds.iter().map(groups_of).collect()
 }

@@ -112,8 +112,8 @@ fn a_cell_that_a_generator_cannot_make_is_left_out_and_told() {
     assert_eq!(windows(&record, GeneratorName::Wrk).len(), 1);
 }
 
-/// Whoever prints without end, lies about time, leaves processes behind or fails is told, ended with all that it started, and no
-/// fault of the server's.
+/// A generator that prints without end, lies about time, leaves processes behind or fails is told, ended with all that it started, and no fault of
+/// the server's.
 #[test]
 fn a_generator_is_not_trusted() {
     for (script, words) in [

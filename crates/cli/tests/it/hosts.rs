@@ -394,8 +394,7 @@ fn through_shell(lab: &Lab, line: &str, role: &str) {
 const RUN_APART: &[&str] = &["run", "one", "--lab", "lab.toml", "--no-check"];
 const LOOK_APART: &[&str] = &["doctor", "--lab", "lab.toml"];
 
-/// As a queue does that does not start: it does not look at its input, by which everybody else ends. A shell that waits for it is ended
-/// before it.
+/// A queue that does not start looks at no input, by which everybody else ends. A shell that waits for it is ended before it.
 #[test]
 fn a_transport_that_waits_ends_with_the_lab_however_that_ends() {
     let lab = Lab::new();

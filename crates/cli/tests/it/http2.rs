@@ -159,7 +159,7 @@ fn the_books_are_those_of_caddy() {
     }
 }
 
-/// That a report agrees with the lines of Caddy's log that are of its load.
+/// Asserts that a report agrees with the lines of Caddy's log that are of its load.
 fn assert_books(report: &LoadReport, lines: &[&Value]) {
     assert!(report.books.balance() && report.books.failed() == 0, "{report:?}");
     let right = lines.iter().filter(|line| line["status"] == 200).count() as u64;

@@ -12,7 +12,7 @@ use crate::support::{Lab, Running, has, not_run, server_runs, stdout, windows};
 const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
                      \"--cpus\", \"${CPUS}\"]\ntls_arguments = [\"--tls-cert\", \"${CERT}\", \"--tls-key\", \"${KEY}\"]";
 
-/// That of one that is.
+/// The run section of a server that is set up for HTTP/2.
 fn with_http2() -> String {
     format!("{SERVE}\nhttp2 = [\"h2c\", \"h2\"]")
 }

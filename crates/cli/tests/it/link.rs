@@ -291,7 +291,7 @@ fn name_of(path: &Path) -> String {
     std::fs::read_link(path).map(|link| link.display().to_string()).unwrap_or_default()
 }
 
-/// Those of processes that are not ours, kept open: so long their names are nobody else's.
+/// Network namespaces of processes that are not ours, kept open: so long their names are nobody else's.
 fn kept_open(processes: &[u32]) -> BTreeMap<String, File> {
     let own = name_of(Path::new("/proc/self/ns/net"));
     let open = namespaces_of(processes).into_iter().filter_map(|path| File::open(path).ok());

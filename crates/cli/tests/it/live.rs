@@ -47,7 +47,7 @@ fn is_restored(all: &str, exit: i32) -> bool {
     })
 }
 
-/// Both were measured in every round.
+/// Whether both contenders were measured in every round.
 fn are_whole(record: &Record) -> bool {
     record.rounds.iter().all(|round| round.runs.iter().filter(|run| run.cells.len() == 1).count() == 2)
 }

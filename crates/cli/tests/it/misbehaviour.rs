@@ -35,7 +35,7 @@ fn is_no_program() {
     beside_good(&lab, 10, Stage::Start, "there is no program `./server-that-is-not-there`");
 }
 
-/// Whoever names it means it to be measured, be it a command or a folder.
+/// A contender that is named is meant to be measured, be it a command or a folder.
 #[test]
 fn is_a_folder_whose_program_is_not_built() {
     let lab = Lab::new();

@@ -59,7 +59,7 @@ fn a_new_server_in_php_runs_at_once() {
     runs_at_once("php");
 }
 
-/// These take packages from registries, and minutes: `make templates-check`.
+/// Servers with dependencies take packages from registries, and minutes: `make templates-check`.
 #[test]
 #[ignore = "takes packages from registries"]
 fn new_servers_with_dependencies_run_at_once() {
@@ -85,7 +85,7 @@ fn there_is_a_server_for_every_language_with_the_command_to_run_it() {
     }
 }
 
-/// They use what the catalogue uses, so that what keeps the one up to date keeps the other.
+/// Templates use what the catalogue uses, so that what keeps the one up to date keeps the other.
 #[test]
 fn what_a_template_pins_is_pinned_in_the_catalogue() {
     let text = |path: &str| std::fs::read_to_string(Path::new(CATALOGUE).join(path)).expect(path);

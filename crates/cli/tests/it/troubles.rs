@@ -61,7 +61,7 @@ fn a_toolchain_that_is_too_old_is_told_with_where_to_get_a_newer_one() {
     words.iter().fold(assert, |assert, words| assert.stderr(contains(*words)));
 }
 
-/// Whoever looks for a message of the doctor's finds it.
+/// Readers who look for a message of the doctor's find it.
 #[test]
 fn every_finding_of_the_doctor_stands_in_the_list_of_troubles() {
     let page = std::fs::read_to_string(format!("{ROOT}/docs/troubleshooting.md")).expect("the page");

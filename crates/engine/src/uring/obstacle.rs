@@ -39,7 +39,7 @@ pub enum Obstacle {
          io_uring_setup, io_uring_enter and io_uring_register in the profile, or run outside the container"
     )]
     Filtered,
-    /// Its queues do not fit into the memory that may be locked.
+    /// The queues of io_uring do not fit into the memory that may be locked.
     #[error(
         "io_uring's queues need more locked memory than the limit of {limit_bytes} bytes; raise it with `ulimit -l`"
     )]

@@ -10,11 +10,11 @@ use crate::slots::GENERATIONS;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Request {
-    /// Its completion means nothing.
+    /// A request whose completion means nothing.
     Silent = 0,
     /// A peer connected.
     Accept = 1,
-    /// We connected.
+    /// The connection that we asked for was made.
     Connect = 2,
     /// Bytes arrived.
     Receive = 3,

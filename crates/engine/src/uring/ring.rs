@@ -19,7 +19,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Those of all engines but in tests.
+    /// Sizes for all engines but in tests.
     pub(super) const USUAL: Self = Self { submissions: 1024, completions: 16 * 1024 };
 }
 

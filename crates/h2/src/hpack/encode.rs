@@ -18,11 +18,11 @@ pub struct Encoder {
 /// What becomes of a field in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexing {
-    /// It is remembered, and is a number from then on: for what comes again and again.
+    /// The field is remembered, and is a number from then on: for what comes again and again.
     Remember,
-    /// It is not: for what changes every time.
+    /// The field is not remembered: for what changes every time.
     Forget,
-    /// It is not, and must not be by anybody who passes it on (RFC 7541 §7.1.3): for secrets.
+    /// The field is not remembered, and must not be by anybody who passes it on (RFC 7541 §7.1.3): for secrets.
     Never,
 }
 

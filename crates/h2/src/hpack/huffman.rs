@@ -63,7 +63,7 @@ struct Step {
     node: u8,
     /// The symbol that they completed; no code is shorter than five bits, so there is one at most.
     symbol: Option<u8>,
-    /// They completed the symbol that is never sent.
+    /// Whether the bits completed the symbol that is never sent.
     is_wrong: bool,
 }
 

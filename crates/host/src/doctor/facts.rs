@@ -102,9 +102,9 @@ pub enum IoUring {
     /// Nobody tried.
     #[default]
     Untried,
-    /// It works.
+    /// The engine works.
     Works,
-    /// It does not, and why.
+    /// The engine does not work, and why.
     Fails(String),
 }
 
@@ -258,8 +258,8 @@ fn is_root(status: &str) -> bool {
     effective == Some("0")
 }
 
-/// Each of these forbids namespaces to users where it has the value beside it: the mainline limit, Debian's switch, and
-/// Ubuntu's AppArmor policy.
+/// Three switches, each of which forbids namespaces to users at the value beside it: the mainline limit, Debian's switch, and Ubuntu's AppArmor
+/// policy.
 fn user_namespaces(tree: &Tree) -> Result<(), String> {
     let switches = [
         ("proc/sys/user/max_user_namespaces", 0),

@@ -33,7 +33,7 @@ pub(crate) struct Fault {
 
 /// A value that a person wrote.
 pub(crate) trait Checked {
-    /// Its unique name.
+    /// The unique name of what is checked.
     fn name(&self) -> &str;
     /// The first rule that it breaks.
     fn fault(&self) -> Option<Fault>;

@@ -16,9 +16,9 @@ const PARTS: [&str; 3] = ["contenders", "workloads", "experiments"];
 /// What a search for the catalogue came upon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Its folder, if there is one.
+    /// The folder of the catalogue, if there is one.
     pub root: Option<PathBuf>,
-    /// Those that were nearer.
+    /// Catalogues that were nearer.
     pub passed_over: Vec<PassedOver>,
 }
 

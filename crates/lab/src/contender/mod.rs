@@ -60,7 +60,7 @@ pub(crate) struct StartOrder<'a> {
     pub cpus: &'a CpuSet,
     /// Where its output goes.
     pub log: PathBuf,
-    /// Its database, for one that needs it.
+    /// The database of a contender that needs one.
     pub database: Option<&'a Access>,
     /// What is started behind it if it is a proxy.
     pub upstream: Option<&'a Upstream>,

@@ -27,14 +27,14 @@ enum Sign {
 }
 
 impl Readiness {
-    /// Of a server that is started for `workloads`.
+    /// The readiness of a server that is started for `workloads`.
     pub(super) fn of(process: &Process, workloads: &[Workload]) -> Self {
         let timeout = Duration::from_secs_f64(process.run.ready_timeout_s);
         let check = process.run.ready_path.as_deref().map(RequestKind::get);
         Self { timeout, sign: check.map_or_else(|| Sign::among(workloads), Sign::Check) }
     }
 
-    /// Of one that was running before.
+    /// The readiness of a server that was running before.
     pub(super) fn at_once(workloads: &[Workload]) -> Self {
         Self { timeout: Duration::ZERO, sign: Sign::among(workloads) }
     }

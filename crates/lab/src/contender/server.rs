@@ -206,7 +206,7 @@ impl Server {
         self.death_within(END_PATIENCE, stage).or_else(|| self.departure(stage))
     }
 
-    /// That nobody listens any more where one listened that ran already, whose end nobody tells us.
+    /// The failure of a server that was already running and no longer listens; nobody reports its end to us.
     fn departure(&self, stage: Stage) -> Option<NotRun> {
         let address =
             names::resolve(&self.authority).ok().filter(|_| self.held.is_none())?.first().copied()?;
@@ -360,7 +360,7 @@ impl Server {
         }
     }
 
-    /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
+    /// Checks that the one who answers is ours: the port may have been taken meanwhile.
     fn check_owner(&mut self) -> Result<(), NotRun> {
         let foreign = |held: &Held| held.job.listener(held.port) == Listener::Foreign;
         if !self.held.as_ref().is_some_and(foreign) {

@@ -82,7 +82,7 @@ impl DocumentStore {
         self.supervised.processes()
     }
 
-    /// Its title with its version, where that is known.
+    /// The title of the store with its version, where that is known.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }

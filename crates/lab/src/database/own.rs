@@ -146,7 +146,7 @@ fn refused(theirs: &mut Client, source: postgres::Error) -> DatabaseError {
 /// A database that bears our mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
-    /// Its name.
+    /// Name of the database.
     pub name: String,
     /// The run for which it was made.
     pub run: String,

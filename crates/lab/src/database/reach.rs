@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// One that takes connections and says nothing.
+    /// A server that takes connections and says nothing.
     fn silent() -> (TcpListener, String) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("postgres://somebody@{}/theirs", listener.local_addr().expect("an address"));

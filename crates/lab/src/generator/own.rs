@@ -36,7 +36,7 @@ pub enum KernelEngine {
 }
 
 impl KernelEngine {
-    /// Both, the faster one first.
+    /// Both engines, the faster one first.
     pub const ALL: [Self; 2] = [Self::Uring, Self::Epoll];
 
     /// The kernel's own name for it.
@@ -129,7 +129,7 @@ impl LoadGenerator for Own {
         super::MOST_REPORT_BYTES
     }
 
-    /// Of all its life, as the figures of others are, and as its CPU time is.
+    /// Figures of all its life, as those of others are, and as its CPU time is.
     fn read(&self, printed: &str) -> Result<Told, String> {
         told(&read_report(printed)?)
     }

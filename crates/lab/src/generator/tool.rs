@@ -8,7 +8,7 @@ const DAEMON_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 /// A program that may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// Its name on the PATH.
+    /// The program's name on the PATH.
     pub program: &'static str,
     /// The command that installs it, or where to have it from.
     pub install: &'static str,

@@ -80,12 +80,12 @@ pub trait Agent: Send + Sync {
         self.ask_with(request, Vec::new(), JOB_PATIENCE, &mut || true)
     }
 
-    /// That it cannot do something.
+    /// The error of a host that cannot do something.
     fn refused(&self, problem: String) -> HostError {
         HostError::Refused { host: self.name().to_owned(), problem }
     }
 
-    /// That a folder cannot be brought there.
+    /// The error that a folder cannot be brought there.
     fn untravelled(&self, folder: &Path, Unfit { problem, remedy }: Unfit) -> HostError {
         HostError::Travel { host: self.name().to_owned(), folder: folder.to_owned(), problem, remedy }
     }
@@ -159,7 +159,7 @@ fn bring_content(
 
 /// What a job is given beside its command.
 pub(super) struct Given<'a> {
-    /// Its working folder there.
+    /// The job's working folder there.
     pub(super) folder: &'a Path,
     /// Names of variables of that host's environment that it is given beside those that all are; all when absent.
     pub(super) inherited: Option<Vec<String>>,

@@ -25,7 +25,7 @@ pub(super) struct Desk {
 
 /// An answer.
 pub(super) enum Reply {
-    /// With its body.
+    /// The answer with its body.
     Now(Answer, Vec<u8>),
     /// [`Answer::Stopped`], when a job has been ended, which takes as long as its grace.
     Stopped {
@@ -37,7 +37,7 @@ pub(super) enum Reply {
 }
 
 impl Desk {
-    /// One with the folder `work`; what jobs say that are spoken to is told through `voice`.
+    /// A desk with the folder `work`; what jobs say that are spoken to is told through `voice`.
     pub(super) fn new(work: &Path, jobs: Jobs, voice: Voice) -> Self {
         Self { work: work.to_owned(), contents: Contents::new(work.join("contents")), jobs, voice }
     }

@@ -45,7 +45,7 @@ pub enum FrameError {
     TooLong {
         /// Head or body.
         part: &'static str,
-        /// Its length.
+        /// The length that was announced.
         bytes: usize,
         /// The limit.
         limit: usize,

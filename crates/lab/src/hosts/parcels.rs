@@ -176,7 +176,7 @@ impl Contents {
         Self { folder, coming: None }
     }
 
-    /// Those of `wanted` that have not come.
+    /// The contents among `wanted` that have not come.
     pub(super) fn missing(&self, wanted: Vec<String>) -> Vec<String> {
         wanted.into_iter().filter(|sha256| !self.path(sha256).is_some_and(|path| path.is_file())).collect()
     }

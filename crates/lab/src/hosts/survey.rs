@@ -129,7 +129,7 @@ fn lacking(host: &LabHost, allowed: &str) -> Option<String> {
     (!is_allowed).then(|| format!("{name} allows the CPUs {allowed} and is to use {wanted}; mend its `cpus`"))
 }
 
-/// That nothing can listen there on the address of the load.
+/// The problem that nothing can listen there on the address of the load.
 fn elsewhere(session: &Session, address: IpAddr, wanted: &mut dyn FnMut() -> bool) -> Option<String> {
     let problem = session.ask_while(Request::Port { address, fixed: None }, wanted).err()?;
     Some(format!("{problem}; write an address of that host as its `address`"))

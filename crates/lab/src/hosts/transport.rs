@@ -30,7 +30,7 @@ pub(super) struct Way {
 pub(super) struct Traveller {
     /// SHA-256 of it.
     pub(super) sha256: String,
-    /// Its length.
+    /// The program's length.
     pub(super) bytes: u64,
 }
 

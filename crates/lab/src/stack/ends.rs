@@ -21,7 +21,7 @@ const RING_ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
 pub struct UserEnd {
     /// `ring:PATH`, `xdp:INTERFACE`, `tap:INTERFACE`.
     pub wire: String,
-    /// Its own address with the length of the prefix; the wire's default when absent.
+    /// The end's own address with the length of the prefix; the wire's default when absent.
     pub address: Option<String>,
 }
 

@@ -63,7 +63,7 @@ pub fn variables(
     all
 }
 
-/// Ours first, so that its functions are found before those of whatever else is preloaded (ld.so(8)).
+/// The libraries to preload, ours first, so that its functions are found before those of whatever else is preloaded (ld.so(8)).
 fn preloaded(library: &Path, others: Option<&OsStr>) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = others.filter(|others| !others.is_empty()) {

@@ -30,7 +30,7 @@ const ET_DYN: [u8; 2] = [3, 0];
 /// Why a preload library cannot serve a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It has no dynamic loader, so nothing can be preloaded into it.
+    /// The program has no dynamic loader, so nothing can be preloaded into it.
     Static,
     /// Go's runtime calls the kernel itself instead of the C library.
     Go,

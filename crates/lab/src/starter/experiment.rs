@@ -25,9 +25,9 @@ pub struct OwnServers {
 /// A server of the user's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnServer {
-    /// One that runs already, by its URL without a path.
+    /// A server that runs already, by its URL without a path.
     Running(String),
-    /// One that assay starts by a command, on a port of its own choice if there is one.
+    /// A server that assay starts by a command, on a port of its own choice if there is one.
     Command(String, Option<u16>),
 }
 

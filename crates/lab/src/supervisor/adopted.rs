@@ -26,14 +26,14 @@ const RANDOM_CHARACTERS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 
-/// By what a command's descendants are known, and what they leave.
+/// What a command's descendants are known by, and what they leave.
 #[derive(Debug)]
 pub(super) struct Traces {
     /// `ASSAY_KEPT=…`, as all of them have it.
     pub(super) mark: OsString,
-    /// Their control group.
+    /// The control group of the processes.
     pub(super) group: Group,
-    /// Their scratch folders.
+    /// The scratch folders of the processes.
     pub(super) scratch: Vec<PathBuf>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Census<'g> {
 }
 
 impl<'g> Census<'g> {
-    /// Of the members of `group`, where the kernel keeps it from growing without end; else of all below.
+    /// A census of the members of `group`, where the kernel keeps it from growing without end; else of all below.
     pub(super) fn new(allowed: u32, group: Option<&'g Group>) -> Self {
         Self { allowed, group: group.filter(|group| group.is_bounded()), count_from: 0, asked: 0 }
     }

@@ -61,7 +61,7 @@ impl Supervised {
         Ok(supervised)
     }
 
-    /// As [`Self::start`], but waits for nothing, so that several can start at once; the command has no process id before
+    /// Starts a command as [`Self::start`] does, but waits for nothing, so that several can start at once; it has no process id before
     /// [`Self::await_start`].
     ///
     /// # Errors
@@ -202,9 +202,9 @@ impl Drop for Supervised {
 pub enum Bounded {
     /// By itself.
     Ended(Ended),
-    /// It was killed because it took too long.
+    /// The program was killed because it took too long.
     TimedOut,
-    /// It was killed because nobody wants it any more.
+    /// The program was killed because nobody wants it any more.
     Stopped,
 }
 

@@ -46,7 +46,7 @@ struct LastBytes {
     kept: VecDeque<u8>,
     /// Most that are kept.
     most: usize,
-    /// All bytes so far.
+    /// The number of bytes so far.
     seen: u64,
 }
 
@@ -78,13 +78,13 @@ pub fn tail(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
     last_lines(&end_of(path), lines, secrets)
 }
 
-/// So many `lines` at the end of the log of a program that died, without `secrets`: what it says went wrong is among them, and long
+/// The last `lines` of the log of a program that died, without `secrets`: what it says went wrong is among them, and long
 /// stacks are cut short. None when the log cannot be read.
 pub(crate) fn tail_of_death(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
     said_in_the_end(&end_of(path), lines, secrets)
 }
 
-/// As [`tail_of_death`], of a log that was read.
+/// The lines of [`tail_of_death`], of a log that was read.
 pub(crate) fn said_in_the_end(text: &str, lines: usize, secrets: &Secrets) -> Vec<String> {
     let words = last_words(&not_empty(text), lines);
     words.iter().map(|line| clean(line, secrets)).filter(|line| !line.is_empty()).collect()

@@ -51,26 +51,26 @@ pub use options::{OptionError, Part, SupervisorOptions};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum SupervisorEvent {
-    /// It runs.
+    /// The command runs.
     Started {
-        /// Its process id, which is also its process group.
+        /// The command's process id, which is also its process group.
         pid: u32,
         /// Folders of its control group.
         group: Vec<PathBuf>,
     },
-    /// It could not be started.
+    /// The command could not be started.
     Failed {
         /// Why, with the remedy if there is one.
         reason: String,
     },
-    /// Its first process ended; whatever it left behind is ended next.
+    /// The command's first process ended; whatever it left behind is ended next.
     Exited(Ended),
 }
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Its exit status, unless a signal ended it.
+    /// The exit status of the process, unless a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,

@@ -4,8 +4,8 @@ use assay_model::units::Nanos;
 
 use super::Arrivals;
 
-/// As soon as a connection is free. By Little's law its mean latency is connections over throughput: it says nothing
-/// that the throughput does not.
+/// Arrivals of a closed loop: a request is due as soon as a connection is free. By Little's law its mean latency is connections over throughput: it
+/// says nothing that the throughput does not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Closed;
 

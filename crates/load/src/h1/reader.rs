@@ -11,7 +11,7 @@ const LIMITS: Limits = Limits::DEFAULT;
 /// Bytes of a body that are always looked at.
 const FIRST_BYTES: u64 = 64;
 
-/// It is not worth while to drop fewer bytes than this unseen: that takes an event of its own.
+/// Fewest bytes of a body that are dropped unseen, because that takes an event of its own.
 const LEAST_SKIP_BYTES: u64 = 4 * 1024;
 
 /// Where a connection is within a response.
@@ -32,9 +32,9 @@ pub(crate) struct Reader {
 /// How far reading got.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
-    /// So many bytes are dealt with; the response goes on.
+    /// Bytes that are dealt with; the response goes on.
     More(usize),
-    /// So many bytes are dealt with, and the response ended with them.
+    /// Bytes that are dealt with, where the response ended with them.
     Done { used: usize, answer: Answer, keeps_alive: bool },
 }
 

@@ -20,7 +20,7 @@ const TIMEOUT: Nanos = Nanos(1000);
 
 const OK: (&str, &str) = (":status", "200");
 
-/// Both ends of one connection of four streams, open at time 10.
+/// Client and server of one connection of four streams, open at time 10.
 struct Both {
     session: Session<Closed, Http2>,
     server: Connection,

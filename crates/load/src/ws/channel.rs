@@ -163,7 +163,7 @@ impl Channel {
         &self.outgoing[self.sent..]
     }
 
-    /// So many bytes of it are accepted.
+    /// Takes note that the engine has accepted `bytes` of what is unsent.
     #[inline]
     pub(super) fn accepted(&mut self, bytes: usize) {
         self.sent += bytes;

@@ -218,7 +218,7 @@ fn opens_with(more: impl Fn(&Seen) -> &'static [u8] + Send + Sync + 'static) -> 
     })
 }
 
-/// So many messages over a WebSocket.
+/// A plan of `n` messages over a WebSocket.
 fn messages(server: &Server, n: u64) -> LoadPlan {
     let kind = RequestKind { body: Some("hello".into()), ..RequestKind::get("/") };
     LoadPlan { requests: vec![kind], websocket: Some(MessageKind::Text), ..plan(server, n) }

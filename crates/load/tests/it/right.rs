@@ -66,7 +66,7 @@ fn counts_are_exact_at_any_depth_and_number_of_threads() {
     }
 }
 
-/// Those that this machine has.
+/// The engines that this machine has.
 pub(crate) fn engines() -> Vec<EngineKind> {
     match Uring::new(Config { max_connections: 1 }) {
         Ok(_) => vec![EngineKind::Epoll, EngineKind::IoUring],

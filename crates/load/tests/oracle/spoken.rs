@@ -17,10 +17,10 @@ pub(crate) enum Spoken {
 impl Spoken {
     pub(crate) const ALL: [Self; 4] = [Self::Http1, Self::Http2, Self::WebSocket, Self::Grpc];
     pub(crate) const HTTP: [Self; 2] = [Self::Http1, Self::Http2];
-    /// Those in which each request says what it asks for.
+    /// Protocols in which each request says what it asks for.
     pub(crate) const WITH_PATHS: [Self; 3] = [Self::Http1, Self::Http2, Self::Grpc];
 
-    /// Each of these truths in all of them.
+    /// Every one of `truths` in every protocol.
     pub(crate) fn each_of<T>(truths: &[T]) -> impl Iterator<Item = (Self, &T)> {
         truths.iter().flat_map(|truth| Self::ALL.map(|spoken| (spoken, truth)))
     }

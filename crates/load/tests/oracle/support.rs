@@ -32,7 +32,7 @@ pub(crate) struct Trial {
     pub(crate) pace: Pace,
     /// When the server, and when the generator, does nothing.
     pub(crate) frozen: [Option<Freeze>; 2],
-    /// Who both are, over TLS.
+    /// Client and server over TLS, where it is spoken.
     pub(crate) pair: Option<Pair>,
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn plan(connections: u32, arrival: Arrival, n: u64) -> LoadPlan {
     Spoken::Http1.plan(connections, arrival, n)
 }
 
-/// So many seconds.
+/// Seconds as a time.
 pub(crate) fn seconds(n: u64) -> Nanos {
     Nanos::from_millis(1_000 * n)
 }

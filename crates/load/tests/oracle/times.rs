@@ -189,7 +189,7 @@ fn t12_arrivals_are_as_many_and_as_even_as_they_should_be() {
     assert!((long - (-1f64).exp()).abs() < 0.003, "{long}");
 }
 
-/// As the server sees them: even to the nanosecond, or as uneven as chance.
+/// Arrivals as the server sees them are even to the nanosecond, or as uneven as chance.
 #[test]
 fn t12_what_was_due_in_the_window_is_what_arrives() {
     let span = Span::Time(seconds(1));

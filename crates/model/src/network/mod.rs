@@ -58,7 +58,7 @@ pub enum NetworkError {
         "`{0}`: a ring has no rate and loses nothing; write user/xdp:1gbit or user/xdp:loss=0.1% for a wire that does"
     )]
     Ring(String),
-    /// Its link is none.
+    /// The link is none.
     #[error(transparent)]
     Link(#[from] SpecError),
 }
@@ -107,7 +107,7 @@ impl Network {
         (self.stack == Stack::User).then(|| Self::kernel(self.link()))
     }
 
-    /// Both axes, for a sentence.
+    /// Stack and wire, for a sentence.
     pub fn in_words(self) -> String {
         let stack = match self.stack {
             Stack::Kernel => "the kernel's stack",

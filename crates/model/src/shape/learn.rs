@@ -96,7 +96,7 @@ fn join_objects(one: Vec<(String, Rule)>, mut other: Vec<(String, Rule)>, is_ope
     Rule::Object { fields, is_open }
 }
 
-/// As people write it.
+/// A shape as people write it.
 impl fmt::Display for Shape {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(out)

@@ -25,9 +25,9 @@ const LISTENS: u8 = 10;
 /// How bytes are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// They are the program's from now on.
+    /// The bytes are the program's from now on.
     Take,
-    /// They stay (`MSG_PEEK`).
+    /// The bytes stay (`MSG_PEEK`).
     Peek,
 }
 

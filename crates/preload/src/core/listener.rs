@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::arena::Id;
 use super::{Inheritance, Watchers, in_family_of};
 
-/// As many as the kernel's `net.core.somaxconn` allows in its largest setting.
+/// Greatest backlog: what the kernel's `net.core.somaxconn` allows in its largest setting.
 const BACKLOG_AT_MOST: usize = 65_535;
 
 pub(crate) struct Listener {
@@ -19,7 +19,7 @@ pub(crate) struct Listener {
     pub(crate) descriptors: u32,
     pub(crate) watchers: Watchers,
     pub(crate) nonblocking: bool,
-    /// This process waits for its connections, so the engine is to listen; a parent leaves them to its children.
+    /// Whether this process waits for its connections, so that the engine is to listen; a parent leaves them to its children.
     pub(crate) wanted: bool,
     /// A child has it too.
     pub(crate) shared: bool,

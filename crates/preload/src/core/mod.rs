@@ -190,7 +190,7 @@ impl<E: Engine> Core<E> {
         self.listeners.iter_mut().for_each(|l| l.shared = true);
     }
 
-    /// This process waits for what comes to the listener.
+    /// Takes note that this process waits for what comes to the listener.
     pub(crate) fn want(&mut self, object: Object) {
         if let Object::Listener(id) = object
             && let Some(listener) = self.listeners.get_mut(id)

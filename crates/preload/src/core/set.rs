@@ -46,7 +46,7 @@ pub(crate) struct Interest {
     pub(crate) object: Object,
     flags: EventFlags,
     data: u64,
-    /// It is on the list.
+    /// Whether the interest is on the list.
     listed: bool,
     /// Reported once, as it wanted, and silent until it is changed.
     spent: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Report {
 }
 
 impl Set {
-    /// One that the program has one descriptor of.
+    /// A set that the program has one descriptor of.
     pub(crate) fn new(bell: OwnedFd) -> Self {
         Self { descriptors: 1, bell: Some(bell), ..Self::default() }
     }

@@ -31,20 +31,20 @@ pub(crate) struct Stream {
     pub(crate) receiving_ended: bool,
     /// Bytes wait for room; the engine will tell when they have left.
     pub(crate) blocked: bool,
-    /// It could not connect, and the program knows: it may try again.
+    /// The connection could not be made, and the program knows: it may try again.
     pub(crate) may_connect: bool,
 }
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// We are connecting.
+    /// The request to connect is under way.
     Connecting,
     /// The engine has it.
     Open,
-    /// It failed, and the engine has let go of it.
+    /// The connection failed, and the engine has let go of it.
     Gone,
-    /// It belongs to the process that we were forked from.
+    /// The connection belongs to the process that we were forked from.
     Foreign,
 }
 

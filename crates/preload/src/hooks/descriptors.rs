@@ -84,7 +84,7 @@ pub(super) extern "C" fn closefrom(first: c_int) {
     unsafe { closefrom(first) };
 }
 
-/// As the C library does it, but without what is not the program's.
+/// Closes descriptors as the C library does it, but none that are not the program's.
 fn close_from(first: c_uint) {
     if close_range(first, c_uint::MAX, 0) == 0 {
         return;

@@ -182,7 +182,7 @@ extern "C" fn read_stream(cookie: *mut c_void, buffer: *mut c_char, length: usiz
     unsafe { io::read(descriptor_in(cookie as usize), buffer.cast(), length) }
 }
 
-/// All of it, as the C library writes what a stream holds; 0 is how a cookie's function tells of an error.
+/// Writes a whole buffer, as the C library writes what a stream holds; 0 is how a cookie's function tells of an error.
 extern "C" fn write_stream(cookie: *mut c_void, buffer: *const c_char, length: usize) -> isize {
     let mut written = 0;
     while written < length {

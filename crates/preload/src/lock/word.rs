@@ -55,7 +55,7 @@ impl Word {
         self.0.load(Ordering::Relaxed) & WANTED != 0
     }
 
-    /// Who has it; 0 is nobody.
+    /// Owner of the lock; 0 is nobody.
     pub(crate) fn owner(&self) -> u32 {
         owner(self.0.load(Ordering::Relaxed))
     }

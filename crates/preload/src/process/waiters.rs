@@ -25,9 +25,9 @@ const FAILED: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
 pub(crate) enum Wants {
     /// Anything that an epoll instance could report.
     Set(RawFd),
-    /// One of these, of this descriptor.
+    /// One of several events of a descriptor.
     One(RawFd, EventFlags),
-    /// Any of these, of these descriptors.
+    /// Any of several events of several descriptors.
     Any(Vec<(RawFd, EventFlags)>),
 }
 
@@ -36,15 +36,15 @@ pub(crate) struct Waiters {
     list: Vec<Waiter>,
     numbered: u64,
     driver: Driver,
-    /// It is asleep, or about to be.
+    /// Whether the driver is asleep, or about to be.
     driver_sleeps: bool,
-    /// Its sleep is longer than it may be among others.
+    /// Whether the driver's sleep is longer than it may be among others.
     sleeps_long: bool,
     /// Another thread has used the core since the driver last fell asleep.
     disturbed: bool,
 }
 
-/// Who waits for the engine, too.
+/// The waiter that also waits for the engine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Driver {
     Nobody,
@@ -95,7 +95,7 @@ impl Waiters {
         self.driver_sleeps
     }
 
-    /// Another thread has used the core while the driver sleeps, and given the engine a turn: its timers may be other ones now.
+    /// Takes note that another thread has used the core while the driver sleeps, and given the engine a turn: its timers may be other ones now.
     pub(crate) fn disturb(&mut self) {
         self.disturbed = true;
         if std::mem::take(&mut self.sleeps_long)

@@ -53,7 +53,7 @@ impl Place {
         self.run(way, server, Command::new(&self.program), "127.0.0.1")
     }
 
-    /// Both on our stack, over a ring.
+    /// Client and server on our stack, over a ring.
     fn on_ring(&self, way: &str) -> Told {
         let wire = format!("ring:{}/ring", self.folder.path().display());
         let side = |side: &str, log: &str, address: &str| {

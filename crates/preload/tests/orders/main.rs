@@ -57,7 +57,7 @@ impl Counted {
     }
 }
 
-/// So many threads, each of which takes it so often, and which are interrupted so often before their turn is over.
+/// Lets threads meet at a lock that each takes `times` times, with at most `preemptions` interruptions in all.
 fn threads_meet(threads: u32, times: u32, preemptions: usize) {
     // Errors show with few changes of thread at the wrong moment (Musuvathi and Qadeer, "Iterative Context Bounding", 2007).
     let mut explored = loom::model::Builder::new();

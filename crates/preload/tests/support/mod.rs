@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// As long as a slow machine needs to start a virtual machine, and no test waits for ever.
+/// Longest wait: as long as a slow machine needs to start a virtual machine, and no test waits for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The library that these tests were built with.

@@ -17,7 +17,7 @@ pub struct StackCounters {
     pub cell: Cell,
     /// The contender's end.
     pub server: EndCounters,
-    /// Our own end.
+    /// The generator's end.
     pub generator: EndCounters,
 }
 
@@ -70,7 +70,7 @@ fn counted(record: &Record, verdict: &Verdict, cost: &StackCost) -> Option<Stack
     })
 }
 
-/// Those that count.
+/// The windows that count.
 fn windows<'r>(record: &'r Record, contender: &str, cell: &Cell) -> Vec<&'r Measurement> {
     let runs = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == contender);
     let there = runs.flat_map(|run| &run.cells).filter(|window| window.cell == *cell);

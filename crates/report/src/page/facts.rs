@@ -28,7 +28,7 @@ pub struct RunFacts {
     pub assay: Program,
     /// The command line, ready for a shell.
     pub command: String,
-    /// That it was not measured here, and from where it comes; absent for a run.
+    /// The note that it was not measured here, and from where it comes; absent for a run.
     pub imported: Option<String>,
     /// Seed of the schedule, as text because JavaScript would round it.
     pub seed: String,
@@ -38,11 +38,11 @@ pub struct RunFacts {
     pub networks: Vec<NetworkFacts>,
     /// The plan.
     pub experiment: Experiment,
-    /// Its workloads.
+    /// The workloads of the plan.
     pub workloads: Vec<Workload>,
     /// The machine.
     pub host: HostFacts,
-    /// Who ran where.
+    /// The CPUs on which each ran.
     pub isolation: Isolation,
     /// Event engines of the load generator that ran.
     pub engines: BTreeSet<String>,

@@ -21,7 +21,7 @@ pub struct HostTable {
 /// One host.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HostRow {
-    /// Its name.
+    /// The host's name.
     pub name: String,
     /// What stands in each column.
     pub texts: Vec<String>,

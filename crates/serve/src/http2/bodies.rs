@@ -130,7 +130,7 @@ impl Http2Session {
         Ok(())
     }
 
-    /// So many bytes of a stream's body are dealt with.
+    /// Takes note that `counted` bytes of a stream's body are dealt with.
     pub(super) fn release(&mut self, at: usize, counted: u32, cx: &mut Context<'_>) {
         if counted == 0 {
             return;

@@ -52,7 +52,7 @@ pub(crate) struct Http2Session {
 /// The table that the client keeps of our heads, which we never use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientTable {
-    /// As large as both sides assume.
+    /// A table as large as both sides assume.
     Usual,
     /// Smaller, and our next block has to say so.
     Reduced,

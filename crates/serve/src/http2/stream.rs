@@ -39,13 +39,13 @@ pub(super) struct Incoming {
 /// What is done with a body.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// It is given back as it comes.
+    /// The body is given back as it comes.
     Echo,
-    /// It is dropped; then this request is answered.
+    /// The body is dropped; then this request is answered.
     Drop(Vec<u8>),
-    /// It is the message of a call.
+    /// The body is the message of a call.
     Call(Box<Call>),
-    /// It is passed over, because its request was refused.
+    /// The body is passed over, because its request was refused.
     PassOver,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Rest {
 /// What a stream could do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// So many bytes of body left; more will.
+    /// Bytes of body that left; more will.
     Some(usize),
     /// The answer is out.
     All,
@@ -192,11 +192,11 @@ pub(super) struct Streams {
 pub(super) enum Standing {
     /// At this place of the list.
     Open(usize),
-    /// It has ended.
+    /// The stream has ended.
     Ended,
     /// Nobody has opened it.
     Idle,
-    /// It was passed over, and so is ended without having been opened (RFC 9113 §5.1.1).
+    /// The stream was passed over, and so is ended without having been opened (RFC 9113 §5.1.1).
     Skipped,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Socket {
 enum Heard {
     /// Nothing until more bytes come; so many are dealt with.
     More(usize),
-    /// So many bytes were something, and there may be more.
+    /// Bytes that were something; there may be more.
     Something(usize),
     /// The peer ends the connection.
     Close(usize, Option<u16>),

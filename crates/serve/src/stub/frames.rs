@@ -27,7 +27,7 @@ pub(super) struct Frames {
     pub(super) stream: Stream,
     /// The frames of its heads; empty when they have left.
     heads: Vec<u8>,
-    /// Its body: these bytes from `at` on.
+    /// Body of the answer: these bytes from `at` on.
     body: Bytes,
     at: u64,
     /// Bytes of body in a frame at most.

@@ -71,7 +71,7 @@ pub struct Site {
     pub cpus: CpuSet,
     /// What carries the connections.
     pub stack: Stack,
-    /// Who it is, where the connections are secured; absent for plain HTTP.
+    /// Certificate and key, where the connections are secured; absent for plain HTTP.
     pub tls: Option<assay_tls::Server>,
 }
 

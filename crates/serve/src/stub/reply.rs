@@ -26,7 +26,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// These bytes, at no time yet.
+    /// A reply of these bytes, at no time yet.
     pub(super) fn new(bytes: Bytes, cut: Cut, end: End, fault: Fault) -> Self {
         let (arrived, due, at) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
         Self { arrived, due, at, bytes, cut, sent: 0, frames: None, end, fault, is_answer: true }
@@ -38,7 +38,7 @@ impl Reply {
         Self { frames: Some(frames), ..Self::new(bytes, cut, End::Keep, fault) }
     }
 
-    /// It arrived and is due at these times.
+    /// The reply with the times at which its request arrived and it is due.
     pub(super) fn timed(self, arrived: Nanos, due: Nanos) -> Self {
         Self { arrived, due, at: due, ..self }
     }

@@ -45,7 +45,7 @@ impl Request {
         Self { head_only: false, closes: false, path: Box::default(), form: Form::Message(message) }
     }
 
-    /// This request, which came on a stream.
+    /// The request, which came on a stream.
     pub(super) fn on_stream(self, stream: Stream) -> Self {
         Self { form: Form::Stream(stream), ..self }
     }
@@ -61,7 +61,7 @@ impl Request {
         name.parse().ok().filter(|_| name.ends_with('s'))
     }
 
-    /// Its stream, where it has one.
+    /// Stream of the request, where it has one.
     pub(super) fn stream(&self) -> Option<u32> {
         match &self.form {
             Form::Text | Form::Message(_) => None,

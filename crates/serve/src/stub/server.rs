@@ -380,7 +380,7 @@ impl<'p, E: Engine> Stub<'p, E> {
     }
 }
 
-/// So many steps, each of which waits for the one before it: a processor does no two of them at once.
+/// Takes CPU time in steps, each of which waits for the one before it: a processor does no two of them at once.
 fn toil(steps: u32) {
     let end =
         (0..steps).fold(1_u64, |sum, step| sum.wrapping_mul(6_364_136_223_846_793_005) ^ u64::from(step));

@@ -10,7 +10,7 @@ use rand::Rng;
 pub enum Service {
     /// Always the same.
     Fixed(Nanos),
-    /// These in turn, over and over; none means no time.
+    /// A list of times in turn, over and over; none means no time.
     List(Vec<Nanos>),
     /// Exponential with this mean.
     Exponential(Nanos),

@@ -94,7 +94,7 @@ impl Socket {
 }
 
 impl Message {
-    /// Its echo, spoilt by `fault`, with what follows it.
+    /// The echo of the message, spoilt by `fault`, with what follows it.
     pub(super) fn echo(&self, fault: Fault) -> (Vec<u8>, Cut, End) {
         let cut = if self.form == Form::Trickle { Cut::Everywhere } else { Cut::Nowhere };
         let whole = match self.form {

@@ -28,22 +28,22 @@ pub enum Fault {
     RunQueue,
     /// Every answer needs a lock that is held most of the time.
     Lock,
-    /// It accepts connections slowly, few may wait, and each answer needs one.
+    /// The server accepts connections slowly, few may wait, and each answer needs one.
     AcceptQueue,
     /// Every answer goes through the same thread.
     OneThread,
-    /// It stands still half of the time while its memory is collected.
+    /// The server stands still half of the time while its memory is collected.
     Collector,
-    /// It sends an answer in two pieces, with Nagle's algorithm.
+    /// An answer is sent in two pieces, with Nagle's algorithm.
     DelayedAcknowledgement,
-    /// It sends an answer in pieces of 64 bytes.
+    /// An answer is sent in pieces of 64 bytes.
     SmallBuffers,
-    /// It waits for the disk before each answer.
+    /// Every answer waits for the disk.
     Disk,
 }
 
 impl Fault {
-    /// All of them, with their names.
+    /// The faults, with their names.
     pub const ALL: [(Self, &'static str); 8] = [
         (Self::RunQueue, "run-queue"),
         (Self::Lock, "lock"),

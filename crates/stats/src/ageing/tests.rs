@@ -18,7 +18,7 @@ struct Layout {
     cell_sd: f64,
 }
 
-/// As in a showdown: four rounds of four cells in an order of their own, six looks at each.
+/// The layout of a showdown: four rounds of four cells in an order of their own, six looks at each.
 const SHOWDOWN: Layout =
     Layout { lives: 4, cells: 4, looks: 6, step_s: 0.2, look_sd: 0.1, restart_sd: 0.04, cell_sd: 0.01 };
 /// One cell in six rounds of twenty looks.

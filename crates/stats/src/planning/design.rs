@@ -55,7 +55,7 @@ impl Costs {
     }
 }
 
-/// So many restarts with so many windows each.
+/// A design: how many restarts, with how many windows each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Design {
     /// Rounds, that is, restarts of everybody.
@@ -69,7 +69,7 @@ pub struct Design {
 pub struct Expectation {
     /// The design.
     pub design: Design,
-    /// Its time.
+    /// Time that the design takes.
     pub takes_s: f64,
     /// The smallest difference that a typical pair will be shown to have in four runs of five, 0.09 for 9 %.
     pub shows: f64,
@@ -244,7 +244,7 @@ pub fn budget_for(
 mod tests {
     use super::*;
 
-    /// As measured: restarts vary by 1.5 %, windows of a tenth of a second by 23 %.
+    /// Noise as measured: restarts vary by 1.5 %, windows of a tenth of a second by 23 %.
     const NOISE: Components =
         Components { restart_sd: 0.015, window_sd: 0.23, windows: 20.0, degrees_of_freedom: 60.0 };
     const SHOWDOWN: ComparisonPlan = ComparisonPlan {

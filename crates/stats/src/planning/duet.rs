@@ -79,7 +79,7 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use chacha20::rand_core::SeedableRng as _;
 
-    /// As measured of nginx against itself.
+    /// Noise as measured of nginx against itself.
     const NOISE: Components =
         Components { restart_sd: 0.0044, window_sd: 0.021, windows: 60.0, degrees_of_freedom: 10.0 };
     const COSTS: Costs = Costs { round_s: 4.0, rotation_s: 0.2 };

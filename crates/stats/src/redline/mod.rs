@@ -57,15 +57,15 @@ pub struct SearchPlan {
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialOutcome {
-    /// It kept the goal.
+    /// The load kept the goal.
     Pass,
-    /// It missed the goal.
+    /// The load missed the goal.
     Fail,
-    /// It missed the goal with every single request.
+    /// The load missed the goal with every single request.
     NoneInTime,
-    /// It was too close to tell.
+    /// The load was too close to the goal to tell.
     Undecided,
-    /// Its measurement cannot be used.
+    /// The measurement cannot be used.
     Void,
 }
 
@@ -172,7 +172,7 @@ impl Bound {
     }
 }
 
-/// So many times a load as a whole number, and another than this.
+/// A load `times` as large, as a whole number, and another than this.
 fn away(per_second: f64, times: f64) -> f64 {
     let to = (per_second * times).round();
     if times > 1.0 { to.max(per_second + LEAST) } else { to.min(per_second - LEAST) }

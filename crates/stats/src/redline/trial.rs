@@ -48,7 +48,7 @@ pub enum Decision {
         /// Further requests.
         requests: u64,
     },
-    /// So close to the goal that more requests will not tell.
+    /// The load is so close to the goal that more requests will not tell.
     Undecided,
 }
 

@@ -21,7 +21,7 @@ const EXPECTED: Components =
 /// Simulated runs of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adaptive {
-    /// Who is measured, under which sky; how many rounds and rotations there are, the run decides.
+    /// The contenders, and the machine; how many rounds and rotations there are, the run decides.
     pub world: World,
     /// Tables of a run.
     pub tables: usize,

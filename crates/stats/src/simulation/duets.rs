@@ -36,7 +36,7 @@ pub struct DuetOutcome {
 }
 
 impl Duets {
-    /// As measured on nginx against itself: restarts vary by 0.44 %, windows by 2.1 %, with heavy tails.
+    /// Noise as measured on nginx against itself: restarts vary by 0.44 %, windows by 2.1 %, with heavy tails.
     pub fn measured(ratio: f64, restarts: usize, windows: usize) -> Self {
         Self {
             ratio,

@@ -64,7 +64,7 @@ pub trait Truth {
 /// How a random number of mean 0 and variance 1 is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// As errors that are sums of many small ones.
+    /// The normal distribution, of errors that are sums of many small ones.
     Normal,
     /// Student's t with three degrees of freedom: one in a hundred lies 3.4 standard deviations off or more.
     HeavyTailed,
@@ -88,7 +88,7 @@ pub struct Simulated {
 /// A table to be simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
-    /// Who takes part.
+    /// The contenders.
     pub contenders: Vec<Simulated>,
     /// Restarts of each.
     pub rounds: usize,
@@ -131,7 +131,7 @@ impl Shape {
 }
 
 impl Simulated {
-    /// One of a rate that is `times` some common one.
+    /// A contender whose rate is `times` some common one.
     pub fn of(times: f64, restart_sd: f64, window_sd: f64) -> Self {
         Self { log_rate: times.ln(), restart_sd, window_sd }
     }
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// Who lives in each group of a round.
+    /// The contenders in each group of a round.
     fn grouped(&self, rng: &mut impl Rng) -> Vec<Vec<usize>> {
         if self.groups < 2 {
             return vec![(0..self.contenders.len()).collect()];

@@ -11,7 +11,7 @@ use crate::table::Windows;
 const SLOW: Phases = Phases { windows: 5.0, share: 0.3, longer: [0.2, 0.5] };
 /// How rates follow the gauge.
 const SLOPE: f64 = -1.5;
-/// Others take up to a quarter of half of all windows, as they did on the noisiest machine that was seen.
+/// Phases of other programs, which take up to a quarter of half of all windows, as they did on the noisiest machine that was seen.
 const OTHERS: Phases = Phases { windows: 2.0, share: 0.5, longer: [0.0, 0.28] };
 /// How rates follow what others take.
 const SLOPE_OF_OTHERS: f64 = -1.4;
@@ -25,7 +25,7 @@ const READING_SD: f64 = 0.02;
 /// A table on such a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phased {
-    /// Who takes part.
+    /// The contenders.
     pub contenders: Vec<Simulated>,
     /// Restarts of each.
     pub rounds: usize,

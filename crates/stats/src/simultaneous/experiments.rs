@@ -40,7 +40,7 @@ pub(super) struct Experiments {
     allowed: usize,
     /// The critical deviate of one pair at one look, which is known.
     of_one_pair: f64,
-    /// That of all pairs.
+    /// The critical deviate of all pairs.
     of_all_pairs: f64,
     /// The number of an experiment, that of a pair, and its largest weighted deviate over all looks: the largest first.
     extremes: Vec<(usize, usize, f64)>,

@@ -33,7 +33,7 @@ impl Table {
 }
 
 impl Components {
-    /// Those of a run, over all its tables.
+    /// The components of a run, over all its tables.
     pub fn of_run<'t>(tables: impl IntoIterator<Item = &'t Table, IntoIter: Clone>) -> Option<Self> {
         let tables = tables.into_iter();
         let told = || {

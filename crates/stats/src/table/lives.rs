@@ -21,7 +21,7 @@ pub(super) type Round<'w> = Vec<&'w [Option<f64>]>;
 /// One life of one contender.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Life {
-    /// Its level on the logarithmic scale.
+    /// Level of the life on the logarithmic scale.
     pub(super) level: f64,
     /// The variance of a window of the contender's, as far as a level feels it; `None` where no life of the contender has two.
     pub(super) window: Option<Within>,

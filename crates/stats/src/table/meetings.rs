@@ -6,7 +6,7 @@ use super::lives::Lives;
 /// How two contenders met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// Both lived in this block.
+    /// The two lived in this block.
     Together(usize),
     /// In one round they lived in these blocks, the first of the pair first, and this third contender lived in both.
     Through { third: usize, blocks: [usize; 2] },

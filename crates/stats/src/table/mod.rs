@@ -121,15 +121,15 @@ impl Table {
         Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec(), unseen, restless })
     }
 
-    /// This table, where the level of each contender is unsure by this variance besides what its lives vary: all of them have the same
-    /// error ([`crate::gauge`]).
+    /// The table where the level of each contender is unsure by this variance besides what its lives vary: all of them have the same error
+    /// ([`crate::gauge`]).
     #[must_use]
     pub fn with_unseen(self, unseen: Vec<f64>) -> Self {
         Self { unseen, ..self }
     }
 
-    /// This table, where the restarts of some contenders vary far more than those of others, as the tables of the run say together
-    /// ([`restless()`]): pairs with one of these have a [`Prior`] of another kind.
+    /// The table where the restarts of some contenders vary far more than those of others, as the tables of the run say together ([`restless()`]):
+    /// pairs with one of these have a [`Prior`] of another kind.
     #[must_use]
     pub fn with_restless(self, restless: Vec<bool>) -> Self {
         Self { restless, ..self }

@@ -16,7 +16,7 @@ const LEAST_CONTENDERS: usize = 4;
 /// often that only 93 % of intervals held the truth.
 const LEAST_TABLES: usize = 3;
 
-/// Who is restless, by what each table of the run says of each contender.
+/// Whether each contender is restless, by what each table of the run says of it.
 pub fn restless(contenders: &[Vec<Restlessness>]) -> Vec<bool> {
     let is_told = |tables: &&Vec<Restlessness>| tables.len() >= LEAST_TABLES;
     let means: Vec<Option<Restlessness>> =
@@ -39,7 +39,7 @@ mod tests {
     use crate::simulation::{Simulated, Truth as _, World, by_contender};
     use crate::table::Table;
 
-    /// Who is restless by so many tables of three restarts, where the third of six varies so many times as much as the others.
+    /// Contenders found restless by `tables` tables of three restarts, where the third of six varies `times` as much as the others.
     fn found(times: f64, tables: usize, seed: u64) -> Vec<bool> {
         let mut contenders = vec![Simulated::of(1.0, 0.02, 0.02); 6];
         contenders[2].restart_sd *= times;

@@ -482,7 +482,7 @@ fn looks_after_every_round_do_not_make_more_errors() {
     }
 }
 
-/// Who ends a run when a figure looks well must find its interval as true as that of any other run.
+/// A run that may be ended when a figure looks well must have intervals as true as those of any other run.
 #[test]
 fn rates_and_ratios_that_are_looked_at_after_every_round_hold_at_all_looks() {
     const ROUNDS: usize = 12;

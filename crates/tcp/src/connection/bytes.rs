@@ -21,7 +21,7 @@ impl Bytes {
         self.store.len() == self.start
     }
 
-    /// All of them.
+    /// All bytes.
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.store[self.start..]
     }

@@ -15,7 +15,7 @@ pub(crate) struct SegmentPlan {
     pub(crate) acknowledgement: Seq,
     /// Of [`flag`].
     pub(crate) flags: u8,
-    /// As it goes into the header.
+    /// Window as it goes into the header.
     pub(crate) window: u16,
     /// Where its data begins in the outbox.
     offset: usize,
@@ -29,13 +29,13 @@ pub(crate) struct SegmentPlan {
 /// What a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It takes numbers that were not sent before.
+    /// The segment takes numbers that were not sent before.
     Fresh,
-    /// It was sent before, and has this place in the flight.
+    /// The segment was sent before, and has this place in the flight.
     Again(usize),
     /// A segment that was sent before, as a probe.
     TailLossProbe(usize),
-    /// It takes no numbers.
+    /// The segment takes no numbers.
     Bare,
     Reset,
 }

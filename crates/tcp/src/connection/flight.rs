@@ -14,11 +14,11 @@ const KEPT_SEGMENTS: usize = 8;
 /// What is known of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It may be under way.
+    /// The segment may be under way.
     Flying,
     /// The peer has it, beyond a gap.
     Sacked,
-    /// It is to be sent again.
+    /// The segment is to be sent again.
     Lost,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Sent {
     /// Segment.xmit_ts: when it was last sent (RFC 8985 §5.1).
     pub(super) xmit_ts: Nanos,
     pub(super) fate: Fate,
-    /// It was sent more than once: its acknowledgement tells no round-trip time (Karn's algorithm, RFC 6298 §3).
+    /// Whether the segment was sent more than once: its acknowledgement tells no round-trip time (Karn's algorithm, RFC 6298 §3).
     pub(super) is_retransmitted: bool,
 }
 

@@ -91,7 +91,7 @@ pub(crate) struct Segment<'f> {
     pub(crate) acknowledgement: Seq,
     /// Of [`flag`].
     pub(crate) flags: u8,
-    /// As it stands in the header.
+    /// Window as it stands in the header.
     pub(crate) window: u16,
     pub(crate) options: &'f [u8],
     pub(crate) data: &'f [u8],
@@ -136,9 +136,9 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Verdict {
-    /// It was taken, and nothing else is to be done.
+    /// The segment was taken, and nothing else is to be done.
     Taken,
-    /// It is no segment of this connection: answer it with a reset (RFC 9293 §3.5.2).
+    /// The segment is none of this connection: answer it with a reset (RFC 9293 §3.5.2).
     Strange,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct Counts {
 pub(crate) struct Connection {
     state: State,
     failure: Option<Failure>,
-    /// It was opened by us (RFC 9293 §3.10.7.4, second check, asks).
+    /// Whether we opened the connection (RFC 9293 §3.10.7.4, second check, asks).
     is_active: bool,
     /// Our direction ends behind what the outbox holds.
     is_ending: bool,
@@ -184,7 +184,7 @@ pub(crate) struct Connection {
     owes_probe: bool,
     /// The last segment has to leave once more (RFC 8985 §7.3).
     owes_tail_loss_probe: bool,
-    /// Both sides have sent the SACK-permitted option (RFC 2018 §2).
+    /// Whether both sides have sent the SACK-permitted option (RFC 2018 §2).
     sack_permitted: bool,
     /// Duplicate acknowledgements owed beyond one: a peer without SACK counts them (RFC 5681 §3.2).
     extra_dup_acks: u8,
@@ -235,7 +235,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// One that begins with our SYN (RFC 9293 §3.10.1, active OPEN).
+    /// A connection that begins with our SYN (RFC 9293 §3.10.1, active OPEN).
     pub(crate) fn open(shape: &Shape, iss: Seq, now: Nanos) -> Self {
         let scale = (0..=14).find(|&scale| shape.receive_bytes >> scale <= u16::MAX.into()).unwrap_or(14);
         Self {
@@ -281,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// One that begins with the peer's SYN (RFC 9293 §3.10.7.2).
+    /// A connection that begins with the peer's SYN (RFC 9293 §3.10.7.2).
     pub(crate) fn accept(shape: &Shape, iss: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
         let mut connection = Self::open(shape, iss, now);
         connection.is_active = false;
@@ -290,8 +290,8 @@ impl Connection {
         connection
     }
 
-    /// One whose answer to the peer's SYN left some time ago, and of which nothing was kept (RFC 4987 §3.6): the segment that
-    /// acknowledges it is to follow.
+    /// A connection whose answer to the peer's SYN left some time ago, and of which nothing was kept (RFC 4987 §3.6): the segment that acknowledges
+    /// it is to follow.
     pub(crate) fn recall(shape: &Shape, iss: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
         let mut connection = Self::accept(shape, iss, syn, now);
         let plan = connection.plan_syn(depart::Kind::Fresh);

@@ -23,7 +23,7 @@ pub(crate) struct Offer {
     pub(crate) segment_bytes: Option<u16>,
     /// How its sender's windows are shifted.
     pub(crate) scale: Option<u8>,
-    /// Its sender understands selective acknowledgements.
+    /// Whether the sender understands selective acknowledgements.
     pub(crate) sack: bool,
 }
 
@@ -78,7 +78,7 @@ impl Written {
     /// Most that there can be (RFC 9293 §3.1: a header has 60 octets at most).
     pub(crate) const MOST_BYTES: usize = 40;
 
-    /// Those of a SYN.
+    /// Options of a SYN.
     pub(crate) fn offer(offer: &Offer) -> Self {
         let mut written = Self::NONE;
         if let Some(bytes) = offer.segment_bytes {

@@ -40,7 +40,7 @@ pub(super) struct Inbox {
 pub(super) enum Change {
     /// Nothing is new.
     Nothing,
-    /// It lies beyond a gap.
+    /// The data lies beyond a gap.
     Beyond,
     /// There are more bytes in order, or the end was reached; a gap was filled or is left behind them.
     GapFilled,

@@ -25,7 +25,7 @@ const PTO_SLACK: Nanos = Nanos::from_millis(2);
 pub(super) enum Alarm {
     /// The peer is asked whether it lives.
     Idle,
-    /// Its window is asked for.
+    /// The peer's window is asked for.
     Persist,
     /// What others have overtaken is lost (RFC 8985 §6.2).
     Reorder,
@@ -90,7 +90,7 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// One leaves.
+    /// Takes note that a question leaves.
     pub(super) fn ask(&mut self, now: Nanos) {
         if self.number == 0 {
             self.since = now;

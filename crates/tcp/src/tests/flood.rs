@@ -6,7 +6,7 @@ use crate::connection::options::Offer;
 use crate::handshakes::MAX_HALF_OPEN;
 use crate::listeners::MAX_BACKLOG;
 
-/// As many in a millisecond as make 10,000 a second.
+/// Forged segments in a millisecond, which make 10,000 a second.
 const FORGED_IN_A_MILLISECOND: u32 = 10;
 const OFFER: Offer = Offer { segment_bytes: Some(1460), scale: Some(7), sack: true };
 

@@ -23,7 +23,7 @@ use crate::{Config, UserStack};
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 const SERVER: &str = "10.77.0.1:80";
-/// As on the ring.
+/// Largest segment, as on the ring.
 const SEGMENT_BYTES: u16 = 1460;
 const SHAPE: Shape =
     Shape { segment_bytes: SEGMENT_BYTES, receive_bytes: 65_536, send_bytes: 65_536, is_lossless: true };
@@ -53,9 +53,9 @@ struct Peer {
     connection: Connection,
     to_send: Vec<u8>,
     received: usize,
-    /// It takes what it is sent.
+    /// Whether the peer takes what it is sent.
     reads: bool,
-    /// As it was last told, unscaled.
+    /// Window as the peer was last told it, unscaled.
     window: u16,
     /// What it expects next.
     next: Seq,
@@ -152,7 +152,7 @@ impl Net {
         }
     }
 
-    /// Its peers hear what it sent.
+    /// Lets the peers hear what the stack sent.
     fn hear(&mut self) {
         (self.astray, self.seen) = (vec![], vec![]);
         while let Some(frame) = self.far.split().0.peek() {

@@ -109,7 +109,7 @@ impl<E: Engine> State<E> {
     }
 }
 
-/// One of its connections; the last one to hold it closes it.
+/// A connection of the far end; the last one to hold it closes it.
 pub(crate) struct FarPeer<E: Engine + Send + 'static> {
     far: Arc<Far<E>>,
     conn: Conn,

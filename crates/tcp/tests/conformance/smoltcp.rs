@@ -177,7 +177,7 @@ impl<W: Wire> Ours<W> {
     }
 }
 
-/// Both send and close; `opens` says whether we open the connection.
+/// Lets both ends send and close; `opens` says whether we open the connection.
 fn exchange(faults: Faults, opens: bool) {
     let bytes = 600_000;
     let (near, far) = ring::pair().unwrap();

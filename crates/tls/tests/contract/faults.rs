@@ -166,7 +166,7 @@ fn a_certificate_of_an_unknown_issuer_is_refused() {
     assert_eq!(fault_of(&others.client(), address), TlsFault::UnknownIssuer);
 }
 
-/// Its signature is not by the key of whoever is trusted under that name, as Debian's own certificate for localhost may be.
+/// The certificate's signature is not by the key of whoever is trusted under that name, as Debian's own certificate for localhost may be.
 #[test]
 fn a_certificate_that_signs_itself_is_of_an_unknown_issuer_though_its_name_is_trusted() {
     let (files, others) = (Files::signing_itself(|_| {}), Files::signing_itself(|_| {}));

@@ -21,7 +21,7 @@ struct Line {
     /// What was written before the handshake was complete; then nothing may be added.
     early: Arc<Mutex<Option<Vec<u8>>>>,
     stream: Option<Stream>,
-    /// It is to end without the word that an orderly end has.
+    /// Whether the line is to end without the word that an orderly end has.
     is_reset: bool,
 }
 

@@ -4,7 +4,7 @@
 use assay_tls::{Client, ClientTerms, Made, Server, Trust};
 use tempfile::NamedTempFile;
 
-/// Both for `localhost`.
+/// A client and a server for `localhost`, the one of which trusts the other.
 pub(crate) fn acquainted(resumption: bool) -> (Client, Server) {
     let made = Made::new(&["localhost".to_owned()]).unwrap();
     let authority = NamedTempFile::new().unwrap();

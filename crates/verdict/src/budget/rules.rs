@@ -25,7 +25,7 @@ pub(super) struct Patterns {
 /// All rules.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Their version.
+    /// Version of the rules.
     pub(super) version: u32,
     /// Functions of the kernel.
     pub(super) kernel: Patterns,

@@ -66,9 +66,9 @@ struct Busy {
     server: Option<f64>,
     /// What other programs left of them.
     left: f64,
-    /// Its busiest thread.
+    /// Busiest thread of the server.
     thread: f64,
-    /// Its busiest CPU.
+    /// Busiest CPU of the server.
     cpu: f64,
     /// The generator's busiest thread.
     generator: f64,
@@ -82,7 +82,7 @@ struct CompanionBusy {
     used: f64,
     /// CPUs that it could use, those that the generator used of them taken off.
     of: f64,
-    /// Its busiest process or thread, 0 to 1.
+    /// Busiest process or thread of the companion, 0 to 1.
     busiest: f64,
     beside_generator: bool,
 }
@@ -177,7 +177,7 @@ impl CompanionBusy {
         })
     }
 
-    /// One with these CPUs; `usage` tells what it used in a window, and whether beside the generator.
+    /// A companion with these CPUs; `usage` tells what it used in a window, and whether beside the generator.
     fn of(
         cpus: &str,
         sample: &Sample<'_>,

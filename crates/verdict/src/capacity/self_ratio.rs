@@ -42,7 +42,7 @@ pub(crate) fn p50_ratio(one: &Standing, other: &Standing) -> Option<f64> {
     Some(one.p50_ns?.estimate / other.p50_ns?.estimate)
 }
 
-/// That both are alike is shown by a test of its own, which is a little stronger than the interval.
+/// The call of an A/A control: equality is shown by a test of its own, which is a little stronger than the interval.
 fn call(ratio: &Ratio, margin: f64) -> Call {
     let equivalent = ratio.equivalence_p(equivalence_margin(margin)).is_ok_and(|p| p <= 1.0 - CONFIDENCE);
     match call_of(&ratio.interval, margin) {

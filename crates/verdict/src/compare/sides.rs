@@ -24,7 +24,7 @@ pub enum CompareError {
         run: String,
         /// The name.
         contender: String,
-        /// Those it has.
+        /// The contenders that the run has.
         known: String,
     },
     /// A run in which nobody was measured.
@@ -41,11 +41,11 @@ pub enum CompareError {
     Ambiguous {
         /// The base's run.
         base: String,
-        /// Its contenders.
+        /// Contenders of the base.
         of_base: String,
         /// The other run.
         new: String,
-        /// Its contenders.
+        /// Contenders of the other run.
         of_new: String,
     },
     /// No cell was measured on both sides.

@@ -40,7 +40,7 @@ impl Counting {
         if self.counts(turn) { part_after(turn, self.settle).1 } else { Nanos::ZERO }
     }
 
-    /// This rule with cold turns among those that count.
+    /// The rule with cold turns among those that count.
     pub(crate) fn with_cold(self) -> Self {
         Self { opening: 0, warm: Nanos::ZERO, ..self }
     }
@@ -49,7 +49,7 @@ impl Counting {
         turn.rotation >= self.opening && turn.loaded_ns >= self.warm
     }
 
-    /// This rule for some turns, of which the second half always counts: the others were held against it, not it against them.
+    /// The rule for some turns, of which the second half always counts: the others were held against it, not it against them.
     pub(crate) fn of(self, turns: &[Turn]) -> Self {
         let Some(late) = turns.get(turns.len() / 2) else { return self };
         Self { opening: self.opening.min(late.rotation), warm: self.warm.min(late.loaded_ns), ..self }

@@ -23,7 +23,7 @@ pub(crate) fn full_network(record: &Record, windows: &[&Measurement]) -> Option<
     Some(Busiest::Link { link, share: share.min(1.0), from_server: way.is_from_server })
 }
 
-/// Those of some windows in which servers were on a host; all where no host is named.
+/// Windows in which servers were on a host; all where no host is named.
 fn windows_at<'r>(
     record: &Record,
     server: Option<&str>,

@@ -233,7 +233,7 @@ fn of_servers_hosts_that_take_turns_the_slow_one_is_named() {
     assert_eq!((*of_servers, *hosts, *windows), (true, 2, 9));
 }
 
-/// Whoever has the servers gives no load in that round: the others are compared all the same.
+/// A host that has the servers gives no load in that round: the others are compared all the same.
 #[test]
 fn hosts_that_take_turns_are_compared_in_both_roles() {
     let record = by_turns(3, 1.0);

@@ -433,7 +433,7 @@ fn those_of_different_groups_are_compared_by_the_one_that_lived_in_both() {
     assert!((share("a") * 3.0 - 1.0).abs() < 0.01 && (share("b") * 3.75 - 1.0).abs() < 0.01, "{verdict:?}");
 }
 
-/// Who ends a run by hand may have waited for a result.
+/// A run that a person ends by hand may have been ended for its result.
 #[test]
 fn a_run_that_a_person_ended_pays_for_having_been_watched() {
     let mut record = record(&[("a", &noisy(1000.0, 1, 6)), ("b", &noisy(1020.0, 2, 6))]);

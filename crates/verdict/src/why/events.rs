@@ -23,17 +23,17 @@ const WAITING: [&str; 17] = [
     "socket",
     "ioctl",
 ];
-/// Those that bring bytes from a connection.
+/// Calls that bring bytes from a connection.
 pub(super) const RECEIVING: [&str; 6] = ["read", "readv", "recv", "recvfrom", "recvmmsg", "recvmsg"];
-/// Those that send bytes.
+/// Calls that send bytes.
 pub(super) const SENDING: [&str; 7] =
     ["send", "sendfile", "sendmmsg", "sendmsg", "sendto", "write", "writev"];
-/// Those by which threads wait for each other, or for time.
+/// Calls by which threads wait for each other, or for time.
 const SCHEDULING: [&str; 6] =
     ["clock_nanosleep", "futex", "futex_waitv", "nanosleep", "rt_sigsuspend", "sched_yield"];
-/// Those that take memory and give it back.
+/// Calls that take memory and give it back.
 const MEMORY: [&str; 6] = ["brk", "madvise", "mmap", "mprotect", "mremap", "munmap"];
-/// Those that look at files.
+/// Calls that look at files.
 const FILES: [&str; 8] = ["fstat", "lseek", "newfstatat", "open", "openat", "pread64", "stat", "statx"];
 
 /// Whether an event, when it happens more often, makes a part greater.

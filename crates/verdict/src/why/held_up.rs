@@ -336,7 +336,7 @@ fn small_buffers(sampled: &Sampled, traced: &Traced, sends: bool) -> Option<(Cau
     is_small.then_some((Cause::SmallBuffers { sends, calls, bytes }, share))
 }
 
-/// Its own threads are too many, and not those of other programs on the same CPUs.
+/// The server's own threads are too many, and not those of other programs on the same CPUs.
 fn run_queue(sampled: &Sampled) -> Option<(Cause, f64)> {
     let threads = sampled.usage.threads.max(sampled.most_threads);
     let is_own = threads > sampled.cpus && sampled.others <= sampled.samples_of(Owner::Server) / 2;

@@ -48,7 +48,7 @@ pub(super) struct Frame(NonNull<Buffer>);
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// Its bytes; `None` when they are in several pieces.
+    /// Bytes of the frame; `None` when they are in several pieces.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         let mut length = 0;
         // SAFETY: a frame that we own, and a place for its length.

@@ -33,7 +33,7 @@ use crate::ownership;
 pub(super) enum Asleep {
     /// Frames that arrive.
     ForFrames = 1,
-    /// Those, or room for frames to send.
+    /// Frames that arrive, or room for frames to send.
     ForRoom = 2,
 }
 

@@ -1,4 +1,4 @@
-//! Who sits at which end: the file's life and the locks that tell the living from the dead.
+//! Members of a ring, one at each end: the file's life and the locks that tell the living from the dead.
 //!
 //! Every end of every queue is a byte of the file that whoever sits there locks (open file description locks, fcntl(2)).
 //! The kernel lets go of a lock with the last descriptor, however its process ends, so that a lock is a sign of life. The

@@ -51,7 +51,7 @@ pub(crate) fn lie_down(doorbell: &AtomicU32, what: u32, ready: impl FnOnce() -> 
     may_sleep
 }
 
-/// This end sleeps no more.
+/// Lets an end sleep no more.
 #[inline]
 pub(crate) fn get_up(doorbell: &AtomicU32) {
     doorbell.store(AWAKE, Ordering::Relaxed);

@@ -16,7 +16,7 @@ pub struct RingReceiver {
     lane: Lane,
     /// The frame that is shown.
     draft: Draft,
-    /// Its length; 0 while none is shown.
+    /// Length of the frame; 0 while none is shown.
     length: usize,
     /// The sender's.
     bell: Bell,

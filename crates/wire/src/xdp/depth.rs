@@ -34,7 +34,7 @@ impl Depth {
         self.frames
     }
 
-    /// So many frames wait, all of which came since the last time.
+    /// Takes note that `waiting` frames wait, all of which came since the last time.
     pub(super) fn notice(&mut self, waiting: u32) {
         self.deepest = self.deepest.max(waiting);
         self.came += waiting;

@@ -12,7 +12,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").expect("shared memory")
 }
 
-/// Both ends of a ring with these options.
+/// Two ends of a ring with these options.
 fn ends(folder: &Path, options: [&str; 2]) -> (AnyWire, AnyWire) {
     let [first, second] = [End::First, End::Second].map(|end| {
         let options = options[usize::from(end == End::Second)];

@@ -121,7 +121,7 @@ fn whatever_is_written_over_a_ring_ends_it_at_worst() {
     }
 }
 
-/// Whoever raises the index as fast as slots without a frame are passed over would hold a look for the next frame for ever.
+/// A peer that raises the index as fast as slots without a frame are passed over would hold a look for the next frame for ever.
 #[test]
 fn a_ring_full_of_slots_without_a_frame_is_given_up() {
     let (_folder, path, [mut first, mut second]) = both_ends();

@@ -110,7 +110,7 @@ impl Lane {
     }
 }
 
-/// So many frames through so many slots, the ends interrupting each other so often.
+/// Sends `frames` frames through `slots` slots, the ends interrupting each other at most `preemptions` times.
 fn ends_meet(slots: usize, frames: u32, preemptions: usize) {
     // Errors show with few changes of thread at the wrong moment (Musuvathi and Qadeer, "Iterative Context Bounding", 2007).
     let mut explored = loom::model::Builder::new();

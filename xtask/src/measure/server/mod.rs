@@ -52,7 +52,7 @@ pub(crate) struct Site {
     pub(crate) assay: PathBuf,
     /// The CPU that it has.
     pub(crate) cpus: CpuSet,
-    /// Who it is, where it is to serve over TLS.
+    /// Certificate and key, where the server is to serve over TLS.
     pub(crate) tls: Option<Pair>,
     /// What it is to speak.
     pub(crate) protocol: Protocol,
@@ -119,7 +119,7 @@ impl Started {
     }
 }
 
-/// Those of some servers that are installed; one that is not is named.
+/// Servers that are installed; one that is not is named.
 pub(crate) fn installed(servers: Vec<Box<dyn Server>>) -> Vec<Box<dyn Server>> {
     let (here, absent): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| server.is_here());
     absent

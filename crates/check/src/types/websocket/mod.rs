@@ -12,7 +12,7 @@ use assay_model::conformance::Severity::{Must, Should};
 
 use crate::rule::{Rule, Tempo};
 
-/// All of them, in the order in which findings are told.
+/// The rules, in the order in which findings are told.
 pub(super) const RULES: &[Rule] = &[
     Rule::new(
         "ws-accept",

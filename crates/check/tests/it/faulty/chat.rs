@@ -16,7 +16,7 @@ const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
 #[derive(Default)]
 pub(super) struct Chat {
     passwords: BTreeMap<String, String>,
-    /// Who has begun a session, by its token.
+    /// People who have begun a session, by its token.
     sessions: BTreeMap<String, String>,
     rooms: BTreeMap<String, Room>,
 }

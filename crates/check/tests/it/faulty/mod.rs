@@ -34,9 +34,9 @@ const ENDLESS: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     None,
-    /// None either: says early hints before each answer (RFC 8297).
+    /// No fault either: says early hints before each answer (RFC 8297).
     EarlyHints,
-    /// None either: reads bodies, and refuses all but the shortest for what they hold.
+    /// No fault either: reads bodies, and refuses all but the shortest for what they hold.
     PickyAboutContent,
     /// Says early hints again and again to POST, and the answer when nobody waits any more.
     EndlessHints,
@@ -68,7 +68,7 @@ pub(crate) enum Fault {
     ContinuesHttp10,
     /// Thinks that no GET has a body.
     BodilessGets,
-    /// None: ends the connection at a GET with a body, without a word.
+    /// No fault: ends the connection at a GET with a body, without a word.
     DropsBodiesOfGet,
     EverythingExists,
     AnyMethod,
@@ -176,7 +176,7 @@ pub(crate) enum Fault {
 /// A running server; ends when dropped.
 pub(crate) struct Faulty {
     pub(crate) address: SocketAddr,
-    /// Its database.
+    /// Database of the server.
     pub(crate) table: Arc<Mutex<Table>>,
     _listening: Listening,
 }

@@ -9,7 +9,7 @@ use super::{Fault, HUGE_BYTES, rough};
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) path: String,
-    /// As it was sent.
+    /// The target as it was sent.
     pub(super) target: String,
     pub(super) is_10: bool,
     pub(super) close: bool,

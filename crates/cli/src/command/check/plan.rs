@@ -86,7 +86,7 @@ fn is_http2(subject: &Subject, arguments: &CheckArguments) -> Result<bool, Failu
     }
 }
 
-/// Who asks a server that runs already; none for one without TLS.
+/// The TLS client for a server that runs already; none for one without TLS.
 fn client(subject: &Subject, arguments: &CheckArguments) -> Result<Option<Client>, Failure> {
     match &subject.launch {
         Launch::Running { scheme: Scheme::Https | Scheme::Wss, authority, .. } => {

@@ -18,7 +18,7 @@ pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
     stdout: Option<JoinHandle<String>>,
-    /// Its standard error so far.
+    /// Standard error of the run so far.
     pub(crate) said: String,
 }
 

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::running::processes_with;
 use super::{Lab, eventually, free_port, has};
 
-/// Its daemons, each in the foreground.
+/// The daemons of Slurm, each in the foreground.
 pub(crate) struct Slurm {
     processes: Vec<Child>,
     settings: PathBuf,

@@ -45,7 +45,7 @@ impl Drop for Namespace {
 }
 
 impl Star {
-    /// So many hosts; none, visibly, where namespaces cannot be had.
+    /// A star of as many hosts; none, visibly, where namespaces cannot be had.
     pub(crate) fn new(hosts: usize) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             assay_skip::skip("root", "a network namespace needs root here");

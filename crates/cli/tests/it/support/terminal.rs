@@ -14,8 +14,8 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// One of so many columns and rows, in which `assay ARGUMENTS` begins. When that is over, the screen says with which exit code, and
-    /// how the terminal is set then. Says so where there is no tmux.
+    /// A terminal of `size` (columns and rows), in which `assay ARGUMENTS` begins. When that is over, the screen says with which exit code, and how
+    /// the terminal is set then. Says so where there is no tmux.
     pub(crate) fn start(lab: &Lab, size: (u32, u32), arguments: &[&str]) -> Option<Self> {
         Self::start_with(lab, size, &[], arguments)
     }

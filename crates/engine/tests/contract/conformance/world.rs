@@ -48,7 +48,7 @@ pub(crate) trait World {
 
 /// The other end of a connection.
 pub(crate) trait Peer: Read + Write + Send + 'static {
-    /// Its address and the engine's.
+    /// Addresses of the peer and of the engine.
     fn ends(&self) -> (SocketAddr, SocketAddr);
 
     /// Ends its direction.

@@ -46,9 +46,9 @@ impl Transport {
 /// How a connection is secured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Security<'i> {
-    /// Not at all.
+    /// A connection in plain text.
     None,
-    /// By TLS, with the application protocol that was agreed on, if one was (ALPN).
+    /// A connection by TLS, with the application protocol that was agreed on, if one was (ALPN).
     Tls(Option<&'i [u8]>),
 }
 

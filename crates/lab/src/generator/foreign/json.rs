@@ -15,9 +15,9 @@ use crate::generator::tool::Tool;
 pub(super) struct JsonGenerator {
     name: GeneratorName,
     tool: Tool,
-    /// Its arguments but the URL, with `{c}`, `{s}` and `{timeout}` to be filled in.
+    /// Arguments of the generator but the URL, with `{c}`, `{s}` and `{timeout}` to be filled in.
     closed: &'static str,
-    /// Those for a rate besides, with `{rate}`.
+    /// Arguments for a rate besides, with `{rate}`.
     open: &'static str,
     /// What makes it take any certificate.
     any_certificate: Option<&'static str>,
@@ -152,7 +152,7 @@ impl LoadGenerator for JsonGenerator {
     }
 }
 
-/// Of a map of statuses to counts, those of 2xx and of all others.
+/// The counts in a map of statuses: those of 2xx and of all others.
 fn by_status(value: &Value) -> [u64; 2] {
     let all = value.as_object().into_iter().flatten();
     all.filter_map(|(status, count)| Some((status, count.as_u64()?))).fold(

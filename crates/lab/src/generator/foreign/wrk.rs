@@ -11,7 +11,7 @@ use super::{arguments, headers, http1_alone, keeps_connections, threads};
 use crate::generator::load::{Load, LoadGenerator, Site};
 use crate::generator::tool::Tool;
 
-/// So many copies of the request in one write: wrk counts answers, so what it prints stays right.
+/// A script that puts several copies of the request into one write: wrk counts answers, so what it prints stays right.
 const PIPELINE_SCRIPT: &str = "\
 function init(arguments)
     local depth = tonumber(arguments[1])
@@ -23,7 +23,7 @@ function request()
 end
 ";
 
-/// One of the family.
+/// wrk or one of its family.
 pub(super) struct Wrk {
     name: GeneratorName,
     tool: Tool,

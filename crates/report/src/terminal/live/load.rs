@@ -20,7 +20,7 @@ const BESIDE: usize = 24;
 const LABEL: usize = 14;
 /// Percentiles of the last second.
 const QUANTILES: [(f64, &str); 3] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")];
-/// One for which a narrow terminal has no room.
+/// The percentile for which a narrow terminal has no room.
 const RARE: (f64, &str) = (0.999, "p99.9");
 
 /// What is known of a load that goes on.

@@ -6,7 +6,7 @@ use assay_model::verdict::LimitedBy;
 use super::super::phrases::count_of;
 use crate::format;
 
-/// That something else than the server set the figure, with what that is concluded from.
+/// The finding that something else than the server set the figure, with what that is concluded from.
 pub(super) fn sets_the_figure(by: LimitedBy, because: &Bottleneck) -> String {
     let what = match by {
         LimitedBy::Link => "the link sets this figure, not the server",
@@ -34,7 +34,7 @@ pub(crate) fn bottleneck(by: LimitedBy, because: &Bottleneck) -> String {
     }
 }
 
-/// Both sides, after the part of one that was busier than the rest.
+/// The use of both sides, after the part of one that was busier than the rest.
 fn busy(by: LimitedBy, cpus: u64, server: Option<f64>, generator: f64, busiest: Option<&Busiest>) -> String {
     let generator = format!("the generator's busiest thread used {} of its CPU", format::percent(generator));
     let server = server.map(|share| {

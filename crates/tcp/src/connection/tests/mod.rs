@@ -11,7 +11,7 @@ use assay_model::units::Nanos;
 
 use super::*;
 
-/// One way.
+/// Time of a segment from end to end.
 const DELAY: Nanos = Nanos::from_millis(5);
 /// Turns of the network in which everything has to be over.
 const MAX_TURNS: u32 = 200_000;
@@ -52,7 +52,7 @@ struct End {
     to_send: Vec<u8>,
     given: usize,
     received: Vec<u8>,
-    /// It closes when it has sent all, and the peer has ended if it waits for that.
+    /// When the end closes: when it has sent all, and the peer has ended if it waits for that.
     closes: Option<Closes>,
     reads: bool,
     counts: Counts,
@@ -219,7 +219,7 @@ impl Network {
         true
     }
 
-    /// Both have an open connection.
+    /// A network of two ends with an open connection.
     fn established() -> Self {
         let mut network = Self::new();
         network.open();

@@ -1,4 +1,4 @@
-//! Who makes a load together: processes of this host, or a generator on each of several hosts.
+//! The generators of a load: processes of this host, or a generator on each of several hosts.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
@@ -16,17 +16,17 @@ use crate::args::LoadArguments;
 use crate::command::from;
 use crate::failure::Failure;
 
-/// Who makes a load.
+/// The generators of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::command::load) enum Crew {
-    /// So many processes of this host; one is this process itself.
+    /// Processes of this host, by number; one is this process itself.
     Here(u32),
     /// A generator on each of these hosts, and the authorities that each is to trust, if a file of this one has them.
     There(Vec<LabHost>, Option<String>),
 }
 
 impl Crew {
-    /// Those that the arguments ask for.
+    /// The crew that the arguments ask for.
     pub(in crate::command::load) fn of(arguments: &LoadArguments) -> Result<Self, Failure> {
         if arguments.lab.is_none() && arguments.from.is_empty() {
             return Ok(Self::Here(arguments.generators));
@@ -109,7 +109,7 @@ impl Crew {
     }
 }
 
-/// One of them. Dropping it ends it.
+/// A running generator. Dropping it ends it.
 pub(super) enum Generator {
     Here(Process),
     There(Box<Apart>),

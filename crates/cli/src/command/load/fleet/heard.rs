@@ -18,7 +18,7 @@ pub(super) enum Heard {
     Said(Box<Said>),
     /// Something that is no line of the conversation, and why.
     Unreadable(String),
-    /// It has closed its output.
+    /// The generator has closed its output.
     Gone,
 }
 

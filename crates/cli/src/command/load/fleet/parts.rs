@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// What a generator is called, and its part.
 pub(super) type Named = (String, Part);
 
-/// Those of so many processes of this host, which divide its CPUs.
+/// Parts of several processes of this host, which divide its CPUs.
 ///
 /// # Errors
 /// What the load, or this machine, lacks for so many.
@@ -28,8 +28,8 @@ pub(super) fn here(plan: &LoadPlan, generators: u32) -> Result<Vec<Named>, Failu
     parts.into_iter().map(own).collect()
 }
 
-/// Those of generators with these names and CPUs, each on a host of its own, which says itself what it lacks. `authorities` are those to
-/// trust that are in a file of this host.
+/// Parts of generators with these names and CPUs, each on a host of its own, which says itself what it lacks. `authorities` are those to trust that
+/// are in a file of this host.
 ///
 /// # Errors
 /// What the load lacks for so many.

@@ -80,7 +80,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Whoever has nothing more to say is not waited for.
+    /// A generator that has nothing more to say is not waited for.
     fn drop(&mut self) {
         drop(self.orders.take());
         let _ = self.child.kill();
