@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { Source } from "./data";
+import { Drawer } from "./Drawer";
 import { Choices } from "./parts/Choices";
 import { Contents } from "./parts/Contents";
-import { Drawer } from "./parts/Drawer";
 import type { Live } from "./live";
 import { Header } from "./parts/Header";
 import { Lazy } from "./parts/Section";

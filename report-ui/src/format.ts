@@ -36,8 +36,10 @@ const MOST_SHARE = 10;
 export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(RATE, perSecond));
 /** A span from nanoseconds to minutes, given in nanoseconds: `0.75 ms`. */
 export const duration = (ns: number): string => one(DURATION, ns);
+/** A figure that may be a lower bound: `> 5.00 s`. */
+export const bounded = (figure: string, isBound: boolean): string => `${isBound ? "> " : ""}${figure}`;
 /** A span that may be a lower bound: `> 5.00 s`. */
-export const boundedDuration = (ns: number, isBound: boolean): string => `${isBound ? "> " : ""}${duration(ns)}`;
+export const boundedDuration = (ns: number, isBound: boolean): string => bounded(duration(ns), isBound);
 /** An amount of energy, given in microjoules: `312 µJ`. */
 export const energy = (uj: number): string => one(ENERGY, uj);
 /** A size in powers of ten: `9.1 MB`. */
@@ -58,6 +60,13 @@ export const percentOfAll = (share: number): string => {
   const told = percent(share);
   return told === "100 %" && share < 1 ? `${(Math.floor(share * 1e4) / 1e2).toFixed(2)} %` : told;
 };
+/** A difference as a share, with its sign: 0.023 is `+2.3 %`; of next to nothing only how little it is: `below 0.01 %`. */
+export const signedPercent = (share: number): string => {
+  const size = percent(Math.abs(share));
+  return size.startsWith("below") ? size : (share < 0 ? "−" : "+") + size;
+};
+/** The percentile that a share stands for: 0.9995 is `99.95`; one below a hundred is never told as a hundred. */
+export const percentile = (share: number): string => String(+(share * 100).toFixed(percentileDecimals(1 - share)));
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -66,6 +75,21 @@ export function few(value: number): string {
   if (value === 0) return "0";
   return value < 9.95 ? value.toPrecision(2) : value.toFixed(0);
 }
+
+/** A quotient of which the first two digits matter: `1.3×`. */
+export const fewTimes = (quotient: number): string => `${few(quotient)}×`;
+
+/** System calls for an answer; of a stack that works in rounds hardly any are left: `< 0.001`. */
+export const callsPerAnswer = (calls: number): string => (calls > 0 && calls < 0.001 ? "< 0.001" : few(calls));
+
+/** A number to three digits, without zeros that say nothing: `0.0123`, `9.1`, `1230`. */
+export const significant = (value: number): string => String(+value.toPrecision(3));
+
+/** A size in the unit that stands in its column's head: `9.14`. */
+export const megabytes = (size: number): string => significant(size / 1e6);
+
+/** A whole number of which two digits are all that it is worth: `12,000`. */
+export const roughly = (value: number): string => count(Number(value.toPrecision(2)));
 
 /** An amount of money to three digits, however small: `0.000111 EUR`. */
 export function money({ amount: { estimate }, currency }: Money): string {
@@ -99,14 +123,28 @@ export function listed(names: readonly string[]): string {
 export const unbroken = (words: string): string =>
   words.replace(/(?<=\d) (?=[±%×]|[nµm]?s\b|[kMGT]?B\b)/g, "\u00a0").replace(/± (?=\d)/g, "±\u00a0");
 
+/** `20 November 2026, 22:07 UTC`; text that is no such time stays as it is. */
+export function readableTime(rfc3339: string): string {
+  const time = new Date(rfc3339);
+  if (Number.isNaN(time.getTime())) return rfc3339;
+  const text = time.toLocaleString("en-GB", { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+  return `${text.replace(" at ", ", ")} UTC`;
+}
+
 /** A figure for an axis, where ticks are round: `20.0k` is `20k`. */
 export const tick = (text: string): string => text.replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
+
+/** A rate for an axis; nothing where three digits cannot tell it: its neighbour would have the same label. */
+export const rateTick = (perSecond: number): string => (Number(perSecond.toPrecision(3)) === perSecond ? tick(rate(perSecond)) : "");
 
 /** An estimate and its interval, with equal decimals. */
 export interface Estimate {
   estimate: string;
   interval: string;
 }
+
+/** A figure that has no interval. */
+export const exactly = (value: number): Interval => ({ estimate: value, low: value, high: value, confidence: 0 });
 
 /** A throughput with its interval: `78.0k`, `[77.1k … 78.9k]`. */
 export function rateInterval(perSecond: Interval): Estimate {
@@ -131,6 +169,10 @@ function signed(value: number, decimals: number): string {
   if (!/[1-9]/.test(digits)) return digits;
   return value < 0 ? `−${digits}` : `+${digits}`;
 }
+/** The interval of a quotient: `[1.26× … 1.28×]`. */
+export const ratioInterval = ({ low, high }: Pick<Interval, "low" | "high">): string => `[${ratio(low)} … ${ratio(high)}]`;
+/** The interval of a quotient close to 1, in thousandths: `[1.004 … 1.012]`. */
+export const fineRatioInterval = ({ low, high }: Pick<Interval, "low" | "high">): string => `[${low.toFixed(3)} … ${high.toFixed(3)}]`;
 /** A share with its interval: `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients. */
 export function percentInterval(share: Interval): Estimate {
   if (share.high < MOST_SHARE) {
@@ -141,7 +183,6 @@ export function percentInterval(share: Interval): Estimate {
   const interval = brackets(share, share.low.toFixed(digits), share.high.toFixed(digits));
   return { estimate: ratio(share.estimate), interval };
 }
-
 
 function one(scale: Scale, value: number): string {
   const [factor, symbol] = unitOf(scale, value);
@@ -212,4 +253,12 @@ function twoDigits(value: number): number {
 
 function percentDigits(value: number): number {
   return Math.abs(value) < 0.995 ? 2 : twoDigits(value);
+}
+
+/** The least distance of a percentile from 100: a double has no more digits. */
+const LEAST_PERCENT = 1e-12;
+
+/** Decimals that tell a percentile from 100, two digits of its distance, and at least three. */
+function percentileDecimals(beyond: number): number {
+  return Math.max(3, 1 - Math.floor(Math.log10(Math.max(beyond * 100, LEAST_PERCENT))));
 }

@@ -1,5 +1,5 @@
 /** What the standings can stand for. */
-import { bytes, duration, durationInterval, energy, energyInterval, rateInterval, tick, rate, type Estimate } from "./format";
+import { bytes, duration, durationInterval, energy, energyInterval, exactly, rateInterval, tick, rate, type Estimate } from "./format";
 import type { Interval, Standing } from "./types";
 
 export interface Metric {
@@ -14,10 +14,8 @@ export interface Metric {
   less: boolean;
 }
 
-/** A figure without an interval. */
-function exactly(value: number | null | undefined): Interval | null {
-  return value === null || value === undefined ? null : { estimate: value, low: value, high: value, confidence: 0 };
-}
+/** What is known, without an interval. */
+const known = (value: number | null | undefined): Interval | null => (value === null || value === undefined ? null : exactly(value));
 
 const plain = (format: (value: number) => string) => ({ estimate }: Interval): Estimate => ({ estimate: format(estimate), interval: "–" });
 
@@ -45,7 +43,7 @@ const memory: Metric = {
   id: "memory",
   title: "memory",
   question: "How much memory does each need? Proportional share (PSS) when a window is over, resident size where that cannot be read, median of the rounds",
-  value: (s) => exactly(s.memory_bytes),
+  value: (s) => known(s.memory_bytes),
   estimate: plain(bytes),
   axis: (size) => (size === 0 ? "0" : tick(bytes(size))),
   less: true,
@@ -65,10 +63,10 @@ export const METRICS: readonly Metric[] = [
   THROUGHPUT,
   time("p50", "p50", "How long does the median request take once sent? Service time, all connections busy", (s) => s.p50_ns),
   time("p99", "p99", "How long does one request in a hundred take at least? Service time, all connections busy", (s) => s.p99_ns),
-  time("cpu", "cpu/req", "How much processor time does a request cost the server? Median over rounds", (s) => exactly(s.cpu_per_request_ns)),
+  time("cpu", "cpu/req", "How much processor time does a request cost the server? Median over rounds", (s) => known(s.cpu_per_request_ns)),
   joules,
   memory,
-  time("start-up", "start-up", "How long from start to the first right answer? Median over rounds", (s) => exactly(s.startup_ns)),
+  time("start-up", "start-up", "How long from start to the first right answer? Median over rounds", (s) => known(s.startup_ns)),
 ];
 
 export const metricOf = (id: string): Metric => METRICS.find((metric) => metric.id === id) ?? THROUGHPUT;

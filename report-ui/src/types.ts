@@ -1678,7 +1678,7 @@ export interface HostRow {
    */
   is_odd: boolean;
   /**
-   * Its name.
+   * The host's name.
    */
   name: string;
   /**
@@ -2007,7 +2007,7 @@ export interface RunFacts {
    */
   id: string;
   /**
-   * That it was not measured here, and from where it comes; absent for a run.
+   * The note that it was not measured here, and from where it comes; absent for a run.
    */
   imported: string | null;
   isolation: Isolation;
@@ -2032,7 +2032,7 @@ export interface RunFacts {
    */
   state: "running" | "complete" | "budget_spent" | "interrupted";
   /**
-   * Its workloads.
+   * The workloads of the plan.
    */
   workloads: Workload[];
 }
@@ -2660,7 +2660,7 @@ export interface HostFacts {
   turbo: boolean | null;
 }
 /**
- * Who ran where.
+ * The CPUs on which each ran.
  */
 export interface Isolation {
   /**
@@ -2880,7 +2880,7 @@ export interface StackComparison {
    */
   kernel: string;
   /**
-   * That network in words.
+   * The kernel's network in words.
    */
   kernel_in_words: string;
   /**
@@ -3064,7 +3064,7 @@ export interface StackCounters {
   workload: string;
 }
 /**
- * Our own end.
+ * The generator's end.
  */
 export interface EndCounters {
   /**

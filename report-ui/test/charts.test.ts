@@ -3,13 +3,13 @@ import { elide, spread, textWidth } from "../src/charts/common";
 import { curvesChart, nines, timeTicks, withTicks } from "../src/charts/curves";
 import { priceChart } from "../src/charts/price";
 import { middleOf, overTimeChart, type RoundDot } from "../src/charts/over-time";
-import { ratesChart, rateTick, type RateLine } from "../src/charts/rates";
+import { ratesChart, type RateLine } from "../src/charts/rates";
 import { ratiosChart, ratioTicks } from "../src/charts/ratios";
 import { rawRoundsChart } from "../src/charts/rounds";
 import { scalingChart } from "../src/charts/scaling";
 import { middle, sharesChart } from "../src/charts/shares";
 import { standingsChart, type StandingRow, type StandingsData } from "../src/charts/standings";
-import { bytes, duration, percent, rate, rateInterval } from "../src/format";
+import { bytes, duration, percent, rate, rateInterval, rateTick } from "../src/format";
 import { interval, theme } from "./fixtures";
 
 const look = { color: "#100000", symbol: "circle", dash: "none", muted: false };

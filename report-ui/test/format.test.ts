@@ -3,7 +3,7 @@ import cases from "../../crates/report/tests/format_cases.json";
 import * as format from "../src/format";
 
 describe("numbers read as the cases shared with the crate say", () => {
-  const plain = { rate: format.rate, duration: format.duration, energy: format.energy, bytes: format.bytes, percent: format.percent, percent_of_all: format.percentOfAll, ratio: format.ratio, count: format.count, span: format.span };
+  const plain = { rate: format.rate, duration: format.duration, energy: format.energy, bytes: format.bytes, percent: format.percent, percent_of_all: format.percentOfAll, percentile: format.percentile, ratio: format.ratio, count: format.count, span: format.span };
   test.each(Object.entries(plain))("%s", (kind, write) => {
     for (const [value, text] of cases[kind as keyof typeof plain] as [number, string][]) expect(write(value)).toBe(text);
   });
@@ -32,6 +32,32 @@ test("an estimate of a single round has no interval", () => {
 
 test("small numbers have two digits that matter, beside each other alike", () => {
   expect([2, 2.1, 0.5, 0.0123, 9.94, 9.96, 12.3, 0].map(format.few)).toEqual(["2.0", "2.1", "0.50", "0.012", "9.9", "10", "12", "0"]);
+});
+
+test("quotients and calls for an answer have two digits that matter, too", () => {
+  expect([1.262, 0.5].map(format.fewTimes)).toEqual(["1.3×", "0.50×"]);
+  expect([0, 0.0004, 0.0123, 2].map(format.callsPerAnswer)).toEqual(["0", "< 0.001", "0.012", "2.0"]);
+});
+
+test("figures of a drawer have three digits that matter", () => {
+  expect([0, 0.01234, 9.1, 12_345].map(format.significant)).toEqual(["0", "0.0123", "9.1", "12300"]);
+  expect(format.megabytes(9_137_000)).toBe("9.14");
+});
+
+test("what is worth two digits has no more", () => {
+  expect([7203.4, 87, 123_456].map(format.roughly)).toEqual(["7,200", "87", "120,000"]);
+});
+
+test("differences have a sign, unless they are next to nothing", () => {
+  expect([0.023, -0.5, 0.00001].map(format.signedPercent)).toEqual(["+2.3 %", "−50 %", "below 0.01 %"]);
+});
+
+test("intervals of quotients", () => {
+  expect([format.ratioInterval({ low: 1.26, high: 1.2849 }), format.fineRatioInterval({ low: 1.00412, high: 1.012 })]).toEqual(["[1.26× … 1.28×]", "[1.004 … 1.012]"]);
+});
+
+test("times of day are in words, and text that is none stays", () => {
+  expect(["2026-11-20T22:07:31Z", "soon"].map(format.readableTime)).toEqual(["20 November 2026, 22:07 UTC", "soon"]);
 });
 
 test("a time that is a lower bound says so", () => {

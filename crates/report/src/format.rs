@@ -336,7 +336,7 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// So many of a unit are told in the next one.
+/// The number of a unit that is told in the next one.
 const THOUSAND: f64 = 1000.0;
 
 impl Scale {
@@ -460,6 +460,7 @@ mod tests {
         check("bytes", |x| bytes(x as u64));
         check("percent", percent);
         check("percent_of_all", percent_of_all);
+        check("percentile", percentile);
         check("ratio", ratio);
         check("count", |x| count(x as u64));
         check("span", |x| span(x as u64));

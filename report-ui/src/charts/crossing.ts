@@ -1,6 +1,6 @@
 /** A ratio against a number, such as the size of a body: a line per contender with intervals, and where both are equal. */
 import * as Plot from "@observablehq/plot";
-import { ratio, tick } from "../format";
+import { ratio, ratioInterval, tick } from "../format";
 import type { Theme } from "../theme";
 import type { Interval } from "../types";
 import { frame } from "./common";
@@ -46,7 +46,7 @@ export function crossingChart({ lines, label }: CrossingData, theme: Theme, widt
         fill: (d: Flat) => d.line.look.color,
         symbol: (d: Flat) => d.line.look.symbol,
         r: 3.8,
-        title: (d: Flat) => `${d.line.title}\n${ratio(d.ratio.estimate)} at ${d.number} ${label}\n[${ratio(d.ratio.low)} … ${ratio(d.ratio.high)}]`,
+        title: (d: Flat) => `${d.line.title}\n${ratio(d.ratio.estimate)} at ${d.number} ${label}\n${ratioInterval(d.ratio)}`,
         tip: { fill: theme.paper, stroke: theme.rule },
       }),
       endNames(endsOf(lines), bounds, theme),

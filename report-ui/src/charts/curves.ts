@@ -1,6 +1,6 @@
 /** Durations by percentile on an axis of equal nines: the median over the rounds, and a band from least to greatest. */
 import * as Plot from "@observablehq/plot";
-import { duration, tick } from "../format";
+import { duration, percentile, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
 import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
@@ -52,7 +52,7 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
       ...strokes(flat, at),
       Plot.tip(focus, Plot.pointer({
         ...at,
-        title: (d: Flat) => `${d.line.title}\n${+(d.quantile * 100).toFixed(3)} % within ${duration(d.median_ns)}\nrounds: ${duration(d.low_ns)} … ${duration(d.high_ns)}`,
+        title: (d: Flat) => `${d.line.title}\n${percentile(d.quantile)} % within ${duration(d.median_ns)}\nrounds: ${duration(d.low_ns)} … ${duration(d.high_ns)}`,
         fill: theme.paper,
         stroke: theme.rule,
       })),
@@ -62,7 +62,7 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
 }
 
 function nineLabel(x: number): string {
-  return `${+((1 - 10 ** -x) * 100).toFixed(4)} %`;
+  return `${percentile(1 - 10 ** -x)} %`;
 }
 
 /** The label of a time. It is given as text because Plot leaves out some formatted labels of a logarithmic axis. */

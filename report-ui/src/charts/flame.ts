@@ -77,7 +77,7 @@ function colorOf(call: Call, theme: Theme): [fill: string, opacity: number] {
 
 function element(name: string, attributes: Record<string, string | number>, text = ""): Element {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, typeof value === "number" ? String(+value.toFixed(2)) : value);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
   if (text) made.textContent = text;
   return made;
 }

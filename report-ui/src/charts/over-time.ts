@@ -3,7 +3,7 @@
  * middle. Windows that something speaks against are hollow; a cross is a run that died before this cell.
  */
 import * as Plot from "@observablehq/plot";
-import { percent, rate, span, tick } from "../format";
+import { rate, signedPercent, span, tick } from "../format";
 import type { Look, Theme } from "../theme";
 import { frame, nameIn, NARROW, widest } from "./common";
 
@@ -100,7 +100,7 @@ function place(strip: RoundStrip): Placed[] {
 function rangeLabels(first: RoundStrip | undefined, range: number, theme: Theme): Plot.Markish[] {
   const ends = first ? [range, -range].map((share) => ({ share, name: first.name })) : [];
   return [
-    Plot.text(ends, { fy: "name", y: "share", frameAnchor: "left", textAnchor: "end", dx: -6, text: (d: { share: number }) => tick(signed(d.share)), fill: theme.soft, fontSize: 11 }),
+    Plot.text(ends, { fy: "name", y: "share", frameAnchor: "left", textAnchor: "end", dx: -6, text: (d: { share: number }) => tick(signedPercent(d.share)), fill: theme.soft, fontSize: 11 }),
   ];
 }
 
@@ -140,7 +140,7 @@ function cutLabels(cut: Placed[], end: number, theme: Theme): Plot.Markish[] {
         x: "offsetNs",
         y: "shown",
         fy: "name",
-        text: (dot: Placed) => signed(dot.deviation),
+        text: (dot: Placed) => signedPercent(dot.deviation),
         dx: late ? -9 : 9,
         dy: high ? 5 : -5,
         textAnchor: late ? "end" : "start",
@@ -151,13 +151,8 @@ function cutLabels(cut: Placed[], end: number, theme: Theme): Plot.Markish[] {
 }
 
 function describe(dot: Placed): string {
-  const speed = dot.perSecond === null ? "" : `\n${rate(dot.perSecond)} req/s, ${signed(dot.deviation)}`;
+  const speed = dot.perSecond === null ? "" : `\n${rate(dot.perSecond)} req/s, ${signedPercent(dot.deviation)}`;
   return `${dot.title}, round ${dot.round + 1}${speed}${dot.why === "" ? "" : `\n${dot.why}`}`;
-}
-
-export function signed(share: number): string {
-  const size = percent(Math.abs(share));
-  return size.startsWith("below") ? size : (share < 0 ? "−" : "+") + size;
 }
 
 /** The range, as the nearest round figure below it. */

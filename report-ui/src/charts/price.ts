@@ -1,5 +1,6 @@
 /** One amount for each contender, what it costs or how long it takes: a dot on a line from zero, its interval, its figure. */
 import * as Plot from "@observablehq/plot";
+import { bounded } from "../format";
 import type { Look, Theme } from "../theme";
 import { frame, nameIn, textWidth, widest } from "./common";
 
@@ -19,7 +20,7 @@ type Known = PriceRow & { value: number };
 export function priceChart(rows: PriceRow[], format: (value: number) => string, theme: Theme, width: number): Element {
   const known = rows.filter((row): row is Known => row.value !== null);
   const left = Math.min(widest(rows.map((row) => row.title), true), width * 0.4) + 8;
-  const told = ({ value, isBound }: Known): string => `${isBound ? "> " : ""}${format(value)}`;
+  const told = ({ value, isBound }: Known): string => bounded(format(value), isBound === true);
   const right = Math.max(0, ...known.map((row) => textWidth(told(row)))) + 16;
   const end = ({ value, range }: Known): number => range?.[1] ?? value;
   return Plot.plot({

@@ -1,6 +1,6 @@
 /** A percentile of the response time against the offered rate; the objective as a line, each redline as a band below it. */
 import * as Plot from "@observablehq/plot";
-import { boundedDuration, duration, rate, tick } from "../format";
+import { boundedDuration, duration, rate, rateTick, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
 import { timeLabel, timeTicks, withTicks } from "./curves";
@@ -72,9 +72,6 @@ export function ratesChart(data: RatesData, theme: Theme, width: number): Elemen
     ],
   });
 }
-
-/** Nothing where three digits cannot tell the rate: its neighbour would have the same label. */
-export const rateTick = (perSecond: number): string => (Number(perSecond.toPrecision(3)) === perSecond ? tick(rate(perSecond)) : "");
 
 function rateDomain(rates: readonly number[]): [number, number] {
   const most = Math.max(...rates);

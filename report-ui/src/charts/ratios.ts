@@ -1,6 +1,6 @@
 /** Ratios to the same baseline, up to two in each row: what others published, hollow, and what was found here with its interval. */
 import * as Plot from "@observablehq/plot";
-import { ratio } from "../format";
+import { ratio, ratioInterval, tick } from "../format";
 import type { Look, Theme } from "../theme";
 import type { Interval } from "../types";
 import { frame, nameIn, widest } from "./common";
@@ -32,7 +32,7 @@ export function ratiosChart(rows: readonly RatioRow[], theme: Theme, width: numb
     x: { type: "log", domain, label: null },
     y: { type: "band", domain: rows.map((_, i) => i), padding: 0, axis: null },
     marks: [
-      Plot.axisX(ratioTicks(domain), { text: (x: number) => `${x}×`, tickSize: 0 }),
+      Plot.axisX(ratioTicks(domain), { text: (x: number) => tick(ratio(x)), tickSize: 0 }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks: ratioTicks(domain) }),
       Plot.ruleX([1], { stroke: theme.soft }),
       Plot.ruleY(both, { y: "i", x1: "theirs", x2: (row: (typeof ours)[number]) => row.ours.estimate, stroke: (row: RatioRow) => row.look.color, strokeOpacity: 0.5 }),
@@ -46,7 +46,7 @@ export function ratiosChart(rows: readonly RatioRow[], theme: Theme, width: numb
 
 function describe({ title, theirs, ours }: RatioRow): string {
   const published = theirs === null ? "" : `\npublished ${ratio(theirs)}`;
-  return `${title}${published}${ours ? `\nhere ${ratio(ours.estimate)}\n[${ratio(ours.low)} … ${ratio(ours.high)}]` : ""}`;
+  return `${title}${published}${ours ? `\nhere ${ratio(ours.estimate)}\n${ratioInterval(ours)}` : ""}`;
 }
 
 const ROUND = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];

@@ -1,6 +1,6 @@
 /** Which share of the requests was answered within a time, on a logarithmic axis of time. */
 import * as Plot from "@observablehq/plot";
-import { duration, percentOfAll } from "../format";
+import { duration, percent, percentOfAll } from "../format";
 import type { Theme } from "../theme";
 import { frame, NARROW } from "./common";
 import { timeLabel, timeTicks } from "./curves";
@@ -33,7 +33,7 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
     ...frame(theme, width),
     ...bounds.margins,
     x: { type: "log", domain: [first, last], label: "answered within" },
-    y: { domain: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1], tickFormat: (share: number) => `${share * 100} %`, label: null, tickSize: 0 },
+    y: { domain: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1], tickFormat: percent, label: null, tickSize: 0 },
     marks: [
       Plot.axisX(ticks, { text: timeLabel, labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: [0, 0.25, 0.5, 0.75, 1] }),

@@ -1,7 +1,7 @@
 /** Above everything: what this is, of when, from where; and the choice of light and dark. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { capitalised, span } from "../format";
+import { capitalised, readableTime, span } from "../format";
 import type { Live } from "../live";
 import { chooseScheme, chosenScheme, type Scheme } from "../theme";
 import type { Report } from "../select";
@@ -62,14 +62,6 @@ function linkOf({ link, networks }: RunFacts): string {
 
 function nameOf(run: RunFacts): string {
   return [run.experiment.name, readableTime(run.started_at), linkOf(run), run.host.cpu_model].filter(Boolean).join(" · ");
-}
-
-/** `20 November 2026, 22:07 UTC`; text that is no such time stays as it is. */
-export function readableTime(rfc3339: string): string {
-  const time = new Date(rfc3339);
-  if (Number.isNaN(time.getTime())) return rfc3339;
-  const text = time.toLocaleString("en-GB", { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
-  return `${text.replace(" at ", ", ")} UTC`;
 }
 
 function SchemeButton(): JSX.Element {

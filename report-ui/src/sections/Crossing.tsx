@@ -3,10 +3,10 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { crossingChart, type CrossingPoint } from "../charts/crossing";
 import type { Line } from "../charts/lines";
-import { count, ratio } from "../format";
+import { count, ratio, roughly } from "../format";
 import { Chart } from "../parts/Chart";
+import { contenderColumn, figureColumn } from "../parts/columns";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, type Report } from "../select";
 import { widthOf } from "../state";
@@ -73,22 +73,15 @@ function linesOf(report: Report, rows: readonly StackRow[], member: StackRow): L
 /** The estimate lies between two sizes that are far apart, so two digits are all that it is worth: `user/xdp is faster up to 1,024 bytes, kernel/veth from 65,536; equal at about 12,000.` */
 export function crossingInWords({ user, kernel, user_is_faster_below: userFirst, after, before, estimate, parameter }: Crossing): string {
   const [first, second] = userFirst ? [user, kernel] : [kernel, user];
-  const equal = estimate === null ? "" : `; equal at about ${count(Number(estimate.toPrecision(2)))}`;
+  const equal = estimate === null ? "" : `; equal at about ${roughly(estimate)}`;
   return `${first} is faster up to ${count(after)} ${parameter}, ${second} from ${count(before)}${equal}.`;
 }
 
 function columns(report: Report, lines: readonly Line<CrossingPoint>[]): Column<Line<CrossingPoint>>[] {
   const numbers = [...new Set(lines.flatMap(({ points }) => points.map(({ number }) => number)))].sort((a, b) => a - b);
-  const at = (line: Line<CrossingPoint>, number: number): number | null => line.points.find((point) => point.number === number)?.ratio.estimate ?? null;
+  const at = (line: Line<CrossingPoint>, number: number): number | undefined => line.points.find((point) => point.number === number)?.ratio.estimate;
   return [
-    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
-    ...numbers.map((number): Column<Line<CrossingPoint>> => ({
-      head: count(number),
-      sort: (line) => at(line, number),
-      cell: (line) => {
-        const found = at(line, number);
-        return found === null ? "–" : ratio(found);
-      },
-    })),
+    contenderColumn(report, (line) => line.name),
+    ...numbers.map((number): Column<Line<CrossingPoint>> => figureColumn(count(number), (line) => at(line, number), ratio)),
   ];
 }

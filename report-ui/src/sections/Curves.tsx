@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { curvesChart, type CurvePoint } from "../charts/curves";
 import type { Line } from "../charts/lines";
-import { duration } from "../format";
+import { duration, percentile } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
+import { contenderColumn, figureColumn } from "../parts/columns";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, type Cell, type Report } from "../select";
@@ -103,17 +103,9 @@ function pointsOf(report: Report, { median_ns, low_ns, high_ns }: Curve): CurveP
 }
 
 function columns(report: Report): Column<Line<CurvePoint>>[] {
-  const at = (line: Line<CurvePoint>, quantile: number): number | null =>
-    line.points.find((point) => point.quantile === quantile)?.median_ns ?? null;
+  const at = (line: Line<CurvePoint>, quantile: number): number | undefined => line.points.find((point) => point.quantile === quantile)?.median_ns;
   return [
-    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
-    ...TABLE_QUANTILES.map((quantile): Column<Line<CurvePoint>> => ({
-      head: `${+(quantile * 100).toFixed(2)} %`,
-      sort: (line) => at(line, quantile),
-      cell: (line) => {
-        const ns = at(line, quantile);
-        return ns === null ? "–" : duration(ns);
-      },
-    })),
+    contenderColumn(report, (line) => line.name),
+    ...TABLE_QUANTILES.map((quantile): Column<Line<CurvePoint>> => figureColumn(`${percentile(quantile)} %`, (line) => at(line, quantile), duration)),
   ];
 }

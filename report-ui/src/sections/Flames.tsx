@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { flameChart } from "../charts/flame";
 import { callAt, foundShare, hottest, pathOf, treeOf, type Call, type Hot } from "../flame";
-import { addedDuration, duration, percent } from "../format";
+import { addedDuration, duration, exactly, percent } from "../format";
 import { Chart } from "../parts/Chart";
 import { Select } from "../parts/Choice";
+import { figureColumn } from "../parts/columns";
 import { Legend, sortsOf } from "../parts/Legend";
 import { Table, type Column } from "../parts/Table";
 import { atLoad } from "../state";
@@ -82,15 +83,12 @@ function Steps({ at, onZoom }: { at: Call; onZoom: (call: Call) => void }): JSX.
 }
 
 function hotColumns(root: Call, isCompared: boolean): Column<Hot>[] {
-  const exactly = (ns: number) => ({ estimate: ns, low: ns, high: ns, confidence: 0 });
-  const difference: Column<Hot>[] = [
-    { head: "difference", cell: ({ own, base }) => addedDuration(exactly(own - (base ?? 0))).estimate, sort: ({ own, base }) => own - (base ?? 0) },
-  ];
+  const difference = figureColumn<Hot>("difference", ({ own, base }) => own - (base ?? 0), (ns) => addedDuration(exactly(ns)).estimate);
   return [
     { head: "function", text: true, cell: ({ name }) => <code>{name}</code>, sort: ({ name }) => name },
-    { head: "in itself", cell: ({ own }) => duration(own), sort: ({ own }) => own },
-    { head: "share", cell: ({ own }) => percent(root.ns > 0 ? own / root.ns : 0), sort: ({ own }) => own },
-    { head: "with what it calls", cell: ({ total }) => duration(total), sort: ({ total }) => total },
-    ...(isCompared ? difference : []),
+    figureColumn("in itself", ({ own }) => own, duration),
+    figureColumn("share", ({ own }) => own, (own) => percent(root.ns > 0 ? own / root.ns : 0)),
+    figureColumn("with what it calls", ({ total }) => total, duration),
+    ...(isCompared ? [difference] : []),
   ];
 }

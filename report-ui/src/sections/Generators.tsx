@@ -1,13 +1,13 @@
 /** What other load generators say of the same servers in the same rounds. */
 import type { JSX } from "preact";
 import { count, duration, rate, ratio } from "../format";
-import { Name } from "../parts/Name";
+import { contenderColumn, estimateColumn, figureColumn, textColumn } from "../parts/columns";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Report } from "../select";
 import { placeInWords } from "../state";
 import type { Head } from "../types";
-import { intervalIn } from "./ratios";
+import { ratioIntervalColumn, speedColumn } from "./ratios";
 
 type Cell = Head["by_generator"][number];
 type Row = Cell["standings"][number];
@@ -40,23 +40,15 @@ export function GeneratorTable({ report, cell }: { report: Report; cell: Cell })
 }
 
 function columns(report: Report): Column<Row>[] {
-  const figure = (head: string, value: (row: Row) => number | null | undefined, format: (value: number) => string): Column<Row> => ({
-    head,
-    sort: (row) => value(row) ?? null,
-    cell: (row) => {
-      const found = value(row);
-      return found === null || found === undefined ? "–" : format(found);
-    },
-  });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "generator", text: true, cell: (row) => row.generator, sort: (row) => row.generator },
-    figure("req/s", (row) => row.per_second?.estimate, rate),
-    figure("of ours", (row) => row.to_ours?.estimate, ratio),
-    { head: "95 % interval", cell: (row) => intervalIn(row.to_ours) },
-    figure("per CPU-s", (row) => row.per_cpu_second, rate),
-    figure("told p50", (row) => row.told_p50_ns, duration),
-    figure("told p99", (row) => row.told_p99_ns, duration),
-    figure("failed", (row) => row.failed, count),
+    contenderColumn(report, (row) => row.contender),
+    textColumn("generator", (row) => row.generator),
+    speedColumn("req/s", (row) => row.per_second),
+    estimateColumn("of ours", (row) => row.to_ours, ({ estimate }) => ratio(estimate)),
+    ratioIntervalColumn((row) => row.to_ours),
+    figureColumn("per CPU-s", (row) => row.per_cpu_second, rate),
+    figureColumn("told p50", (row) => row.told_p50_ns, duration),
+    figureColumn("told p99", (row) => row.told_p99_ns, duration),
+    figureColumn("failed", (row) => row.failed, count),
   ];
 }

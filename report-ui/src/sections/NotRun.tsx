@@ -4,9 +4,7 @@ import { Section } from "../parts/Section";
 import { onSetting, type Report } from "../select";
 import { settingOf } from "../state";
 import type { Head, NotRun } from "../types";
-import words from "../words.json";
-
-export const STAGES: Record<NotRun["stage"], string> = words.stage;
+import { STAGES } from "../words";
 
 export function NotRunSection({ report }: { report: Report }): JSX.Element | null {
   const all = missing(report.head);

@@ -1,7 +1,7 @@
 /** Who beats whom: a row's throughput over a column's, or `~` where no difference was shown. The matrix is a table. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { ratio as ratioText } from "../format";
+import { fineRatioInterval, ratio as ratioText } from "../format";
 import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
@@ -53,8 +53,8 @@ export function PairsSection({ report, cell }: { report: Report; cell: Cell }): 
 
 function PairCell({ found, words }: { found: Ratio | undefined; words: string }): JSX.Element {
   if (!found) return <td class="soft">–</td>;
-  const { estimate, low, high } = found.ratio;
-  const interval = Number.isFinite(low) ? ` [${low.toFixed(3)} … ${high.toFixed(3)}]` : "";
+  const { estimate, low } = found.ratio;
+  const interval = Number.isFinite(low) ? ` ${fineRatioInterval(found.ratio)}` : "";
   const hint = `${words}: ${ratioText(estimate)}${interval}`;
   if (found.call === "tie") return <td class="soft" title={`${hint}, not shown to differ`}>~</td>;
   if (found.call === "equivalent") return <td class="soft" title={`${hint}, shown to be equal`}>=</td>;

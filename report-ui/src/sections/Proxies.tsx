@@ -1,14 +1,14 @@
 /** What proxies cost: throughput through each over that of the server behind it alone, and what each adds to response times. */
 import type { JSX } from "preact";
-import { addedDuration, duration, percentInterval, rate } from "../format";
+import { addedDuration, duration, percentInterval, percentile, rate } from "../format";
+import { boldColumn, contenderColumn, figureColumn, intervalColumn, textColumn } from "../parts/columns";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import { isSamePlace, placeInWords } from "../state";
 import type { AddedLatency, ProxyCost, Spot } from "../types";
-import { byRatio, MOST_ROWS, RatiosFigure, withheldIn } from "./ratios";
+import { byRatio, MOST_ROWS, RatiosFigure, speedColumn, withheldIn } from "./ratios";
 
 export function ProxiesSection({ report, cell: { spot, where } }: { report: Report; cell: Cell }): JSX.Element {
   const costs = report.head.proxy_cost.filter((row) => report.isShown(row.contender));
@@ -39,18 +39,16 @@ function Added({ report, rows }: { report: Report; rows: AddedLatency[] }): JSX.
 /** What was compared at a place; the greatest ratio first. */
 const rowsAt = (rows: readonly ProxyCost[], spot: Spot): ProxyCost[] => byRatio(rows.filter((row) => isSamePlace(row, spot)));
 
-const cpu = (ns: number | null): string => (ns === null ? "–" : duration(ns));
-
 function costColumns(report: Report): Column<ProxyCost>[] {
   return [
-    { head: "proxy", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "where", text: true, cell: placeInWords, sort: placeInWords },
-    { head: "share", cell: (row) => <b>{row.ratio ? percentInterval(row.ratio).estimate : "–"}</b>, sort: (row) => row.ratio?.estimate ?? null },
-    { head: "95 % interval", cell: (row) => (row.ratio ? percentInterval(row.ratio).interval : "–") },
-    { head: "req/s", cell: (row) => (row.per_second ? rate(row.per_second.estimate) : "–"), sort: (row) => row.per_second?.estimate ?? null },
-    { head: "alone, req/s", cell: (row) => (row.straight_per_second ? rate(row.straight_per_second.estimate) : "–"), sort: (row) => row.straight_per_second?.estimate ?? null },
-    { head: "CPU/req", cell: (row) => cpu(row.cpu_per_request_ns), sort: (row) => row.cpu_per_request_ns },
-    { head: "upstream CPU/req", cell: (row) => cpu(row.upstream_cpu_per_request_ns), sort: (row) => row.upstream_cpu_per_request_ns },
+    contenderColumn(report, (row) => row.contender, { head: "proxy" }),
+    textColumn("where", placeInWords),
+    boldColumn("share", (row) => row.ratio, (ratio) => percentInterval(ratio).estimate),
+    intervalColumn((row) => row.ratio, (ratio) => percentInterval(ratio).interval),
+    speedColumn("req/s", (row) => row.per_second),
+    speedColumn("alone, req/s", (row) => row.straight_per_second),
+    figureColumn("CPU/req", (row) => row.cpu_per_request_ns, duration),
+    figureColumn("upstream CPU/req", (row) => row.upstream_cpu_per_request_ns, duration),
   ];
 }
 
@@ -58,27 +56,14 @@ function addedColumns(report: Report, rows: readonly AddedLatency[]): Column<Add
   const quantiles = [...new Set(rows.flatMap((row) => row.quantiles.map(({ quantile }) => quantile)))].sort((a, b) => a - b);
   const at = (row: AddedLatency, quantile: number) => row.quantiles.find((of) => of.quantile === quantile)?.added_ns;
   const told = (quantile: number): Column<AddedLatency>[] => [
-    {
-      head: `p${+(quantile * 100).toFixed(3)}`,
-      cell: (row) => {
-        const added = at(row, quantile);
-        return <b>{added ? addedDuration(added).estimate : "–"}</b>;
-      },
-      sort: (row) => at(row, quantile)?.estimate ?? null,
-    },
-    {
-      head: "interval",
-      cell: (row) => {
-        const added = at(row, quantile);
-        return added ? addedDuration(added).interval : "–";
-      },
-    },
+    boldColumn(`p${percentile(quantile)}`, (row) => at(row, quantile), (added) => addedDuration(added).estimate),
+    intervalColumn((row) => at(row, quantile), (added) => addedDuration(added).interval, "interval"),
   ];
   return [
-    { head: "proxy", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "where", text: true, cell: placeInWords, sort: placeInWords },
-    { head: "offered/s", cell: (row) => rate(row.offered_per_second), sort: (row) => row.offered_per_second },
+    contenderColumn(report, (row) => row.contender, { head: "proxy" }),
+    textColumn("where", placeInWords),
+    figureColumn("offered/s", (row) => row.offered_per_second, rate),
     ...quantiles.flatMap(told),
-    { head: "pairs", cell: (row) => String(row.pairs), sort: (row) => row.pairs },
+    figureColumn("pairs", (row) => row.pairs, String),
   ];
 }

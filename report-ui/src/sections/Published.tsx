@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { ratiosChart } from "../charts/ratios";
 import { count, percent, percentInterval, rateInterval, ratio } from "../format";
 import { Chart } from "../parts/Chart";
+import { textColumn } from "../parts/columns";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -63,7 +64,7 @@ function headOf({ figures, columns }: Beside, column: number): string {
 function columns(report: Report, table: Beside): Column<BesideRow>[] {
   return [
     { head: "contender", text: true, cell: (row) => (row.contender !== null && report.entries.has(row.contender) ? <Name report={report} name={row.contender} /> : row.title), sort: (row) => row.title },
-    { head: "at the source", text: true, cell: (row) => row.title, sort: (row) => row.title },
+    textColumn("at the source", (row) => row.title),
     ...(table.rows.some(({ network }) => network) ? [{ head: "network here", text: true, cell: ({ network }: BesideRow) => network ?? table.network }] : []),
     ...table.columns.flatMap((head, i) => figureColumns(table, head, i)),
   ];

@@ -6,19 +6,17 @@ import { ratesChart, type RateLine, type RatePoint } from "../charts/rates";
 import { boundedDuration, duration, listed, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
+import { contenderColumn, figureColumn, textColumn, valueColumn } from "../parts/columns";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import { focused, lookOf, type Cell, type Report } from "../select";
 import { objectiveOf, PERCENTILES, type Objective } from "../slo";
 import type { Theme } from "../theme";
 import type { LatencyStanding, RedlineStanding } from "../types";
-import words from "../words.json";
+import { REDLINE_ENDS } from "../words";
 import { loadInWords } from "./Curves";
 import { MOST_ROWS } from "./Price";
-
-const ENDS: Record<RedlineStanding["end"], string> = words.redline_end;
 
 export function RatesSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const objective = objectiveOf(cell.redlines[0]?.offered ?? "");
@@ -156,41 +154,27 @@ function Times({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
 }
 
 function timeColumns(report: Report): Column<LatencyStanding & { load: string }>[] {
-  const at = (row: LatencyStanding, quantile: number): number | null => row.quantiles.find((one) => one.quantile === quantile)?.response_ns.estimate ?? null;
-  const isBound = (row: LatencyStanding, quantile: number): boolean => row.quantiles.some((one) => one.quantile === quantile && one.is_lower_bound);
+  const at = (row: LatencyStanding, quantile: number): LatencyStanding["quantiles"][number] | undefined => row.quantiles.find((one) => one.quantile === quantile);
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "load", text: true, cell: (row) => row.load, sort: (row) => row.load },
-    { head: "offered req/s", cell: (row) => (row.offered_per_second == null ? "–" : rate(row.offered_per_second)), sort: (row) => row.offered_per_second ?? null },
-    { head: "of capacity", cell: (row) => (row.share_of_capacity == null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
-    ...Object.entries(PERCENTILES).map(([head, quantile]): Column<LatencyStanding & { load: string }> => ({
-      head,
-      sort: (row) => at(row, quantile),
-      cell: (row) => {
-        const ns = at(row, quantile);
-        return ns === null ? "–" : boundedDuration(ns, isBound(row, quantile));
-      },
-    })),
+    contenderColumn(report, (row) => row.contender),
+    textColumn("load", (row) => row.load),
+    figureColumn("offered req/s", (row) => row.offered_per_second, rate),
+    figureColumn("of capacity", (row) => row.share_of_capacity, percent),
+    ...Object.entries(PERCENTILES).map(([head, quantile]): Column<LatencyStanding & { load: string }> =>
+      valueColumn(head, (row) => at(row, quantile), (found) => boundedDuration(found.response_ns.estimate, found.is_lower_bound), (found) => found.response_ns.estimate),
+    ),
   ];
 }
 
 function redlineColumns(report: Report): Column<RedlineStanding>[] {
-  const figure = (head: string, value: (row: RedlineStanding) => number | null): Column<RedlineStanding> => ({
-    head,
-    sort: value,
-    cell: (row) => {
-      const found = value(row);
-      return found === null ? "–" : rate(found);
-    },
-  });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    figure("kept up to", (row) => row.kept_per_second),
-    figure("missed from", (row) => row.missed_per_second),
-    { head: "of capacity", cell: (row) => (row.share_of_capacity === null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
-    figure("kept again at", (row) => row.recovered_per_second),
-    { head: "servers", cell: (row) => row.servers, sort: (row) => row.servers },
+    contenderColumn(report, (row) => row.contender),
+    figureColumn("kept up to", (row) => row.kept_per_second, rate),
+    figureColumn("missed from", (row) => row.missed_per_second, rate),
+    figureColumn("of capacity", (row) => row.share_of_capacity, percent),
+    figureColumn("kept again at", (row) => row.recovered_per_second, rate),
+    figureColumn("servers", (row) => row.servers, String),
     { head: "windows", cell: (row) => `${row.windows}${row.void_windows > 0 ? `, ${row.void_windows} void` : ""}`, sort: (row) => row.windows },
-    { head: "search", text: true, cell: (row) => ENDS[row.end] || "confirmed", sort: (row) => row.end },
+    { head: "search", text: true, cell: (row) => REDLINE_ENDS[row.end] || "confirmed", sort: (row) => row.end },
   ];
 }

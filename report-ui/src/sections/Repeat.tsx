@@ -1,9 +1,8 @@
 /** All that is needed to repeat the run: command, plan, machine, versions. */
 import type { JSX } from "preact";
-import { bytes } from "../format";
+import { bytes, readableTime } from "../format";
+import { contenderColumn } from "../parts/columns";
 import { Facts, type FactRow } from "../parts/Facts";
-import { Name } from "../parts/Name";
-import { readableTime } from "../parts/Header";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Report } from "../select";
@@ -18,7 +17,7 @@ export function RepeatSection({ report }: { report: Report }): JSX.Element {
         <Facts title="Run" rows={runRows(run)} />
         <Facts title="Machine" rows={machineRows(run)} />
       </div>
-      <Table caption="Contenders" columns={contenderColumns(report)} rows={contenders} />
+      <Table caption="Contenders" columns={columns(report)} rows={contenders} />
     </Section>
   );
 }
@@ -63,10 +62,10 @@ function machineRows({ host }: RunFacts): FactRow[] {
   ];
 }
 
-function contenderColumns(report: Report): Column<Entry>[] {
+function columns(report: Report): Column<Entry>[] {
   const versions = (entry: Entry): string => Object.entries(entry.versions).map(([of, version]) => `${of} ${version}`).join(", ");
   return [
-    { head: "contender", text: true, cell: (entry) => <Name report={report} name={entry.name} />, sort: (entry) => entry.name },
+    contenderColumn(report, (entry) => entry.name),
     { head: "versions", text: true, cell: versions },
     { head: "command", text: true, cell: (entry) => <code>{typeof entry.origin === "object" ? entry.origin.url : entry.command.join(" ")}</code> },
     { head: "set-up", text: true, cell: (entry) => [entry.about, ...entry.tuning].filter(Boolean).join(" · ") },

@@ -5,12 +5,12 @@ import type { RoundDot, RoundStrip } from "../charts/over-time";
 import { rawRoundsChart } from "../charts/rounds";
 import { rate, span } from "../format";
 import { Chart } from "../parts/Chart";
-import { Name } from "../parts/Name";
+import { contenderColumn, figureColumn } from "../parts/columns";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import type { Theme } from "../theme";
-import { AS_MEASURED, stripsOf } from "./OverTime";
+import { AS_MEASURED, stripsOf } from "./strips";
 
 export function RoundsSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const strips = useMemo(() => stripsOf(report, cell), [report, cell]);
@@ -39,12 +39,12 @@ export function roundsTable(report: Report, strips: readonly RoundStrip[], capti
 type Row = RoundDot & { name: string };
 
 function columns(report: Report, rows: readonly Row[]): Column<Row>[] {
-  const usual: Column<Row> = { head: "at usual speed", cell: (dot) => (dot.usualPerSecond === null ? "–" : rate(dot.usualPerSecond)), sort: (dot) => dot.usualPerSecond };
+  const usual = figureColumn<Row>("at usual speed", (dot) => dot.usualPerSecond, rate);
   return [
-    { head: "contender", text: true, cell: (dot) => <Name report={report} name={dot.name} />, sort: (dot) => dot.name },
+    contenderColumn(report, (dot) => dot.name),
     { head: "round", cell: (dot) => dot.round + 1, sort: (dot) => dot.round },
-    { head: "at", cell: (dot) => span(dot.offsetNs), sort: (dot) => dot.offsetNs },
-    { head: "req/s", cell: (dot) => (dot.perSecond === null ? "–" : rate(dot.perSecond)), sort: (dot) => dot.perSecond },
+    figureColumn("at", (dot) => dot.offsetNs, span),
+    figureColumn("req/s", (dot) => dot.perSecond, rate),
     ...(rows.some((dot) => dot.usualPerSecond !== null) ? [usual] : []),
     { head: "objection", text: true, cell: (dot) => dot.why, sort: (dot) => dot.why || null },
   ];

@@ -5,8 +5,8 @@ import type { Line } from "../charts/lines";
 import { sharesChart, type SharePoint } from "../charts/shares";
 import { count, duration, percentInterval, percentOfAll } from "../format";
 import { Chart } from "../parts/Chart";
+import { contenderColumn, figureColumn, valueColumn } from "../parts/columns";
 import { Drawn } from "../parts/Drawn";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, type Cell, type Report } from "../select";
@@ -61,29 +61,20 @@ export function shareWithin(points: readonly SharePoint[], bound: number): numbe
 function columns(report: Report, lines: readonly Line<SharePoint>[]): Column<Line<SharePoint>>[] {
   const differs = (bound: number): boolean => lines.some(({ points }) => shareWithin(points, bound) > 0) && lines.some(({ points }) => shareWithin(points, bound / 10) < (points.at(-1)?.share ?? 0));
   return [
-    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
-    ...DECADES.filter(differs).map((bound): Column<Line<SharePoint>> => ({
-      head: `within ${duration(bound)}`,
-      cell: (line) => percentOfAll(shareWithin(line.points, bound)),
-      sort: (line) => shareWithin(line.points, bound),
-    })),
-    { head: "ever", cell: (line) => percentOfAll(line.points.at(-1)?.share ?? 0), sort: (line) => line.points.at(-1)?.share ?? 0 },
+    contenderColumn(report, (line) => line.name),
+    ...DECADES.filter(differs).map((bound): Column<Line<SharePoint>> => figureColumn(`within ${duration(bound)}`, (line) => shareWithin(line.points, bound), percentOfAll)),
+    figureColumn("ever", (line) => line.points.at(-1)?.share ?? 0, percentOfAll),
   ];
 }
 
 /** What the experiment asked for: the share within each time, median over the rounds with its interval. */
 function answeredColumns(report: Report, { within_ms }: AnsweredVerdict): Column<AnsweredStanding>[] {
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    ...within_ms.map((ms, i): Column<AnsweredStanding> => ({
-      head: duration(ms * 1e6),
-      sort: (row) => row.shares[i]?.estimate ?? null,
-      cell: (row) => {
-        const share = row.shares[i];
-        return share ? <span title={percentInterval(share).interval}>{percentOfAll(share.estimate)}</span> : "–";
-      },
-    })),
-    { head: "slowest", cell: (row) => (row.slowest_ns === null ? "–" : duration(row.slowest_ns)), sort: (row) => row.slowest_ns },
-    { head: "unanswered", cell: (row) => count(row.unanswered), sort: (row) => row.unanswered },
+    contenderColumn(report, (row) => row.contender),
+    ...within_ms.map((ms, i): Column<AnsweredStanding> =>
+      valueColumn(duration(ms * 1e6), (row) => row.shares[i], (share) => <span title={percentInterval(share).interval}>{percentOfAll(share.estimate)}</span>, (share) => share.estimate),
+    ),
+    figureColumn("slowest", (row) => row.slowest_ns, duration),
+    figureColumn("unanswered", (row) => row.unanswered, count),
   ];
 }

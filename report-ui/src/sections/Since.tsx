@@ -1,8 +1,7 @@
 /** What changed since the last run of the same experiment; what moved stands first. */
 import type { JSX } from "preact";
-import { capitalised, unbroken } from "../format";
-import { readableTime } from "../parts/Header";
-import { Name } from "../parts/Name";
+import { capitalised, readableTime, unbroken } from "../format";
+import { contenderColumn, textColumn } from "../parts/columns";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import type { Report } from "../select";
@@ -51,15 +50,14 @@ export function summary(rows: readonly Row[]): string {
 }
 
 function columns(report: Report): Column<Row>[] {
-  const text = (head: string, value: (row: Row) => string): Column<Row> => ({ head, cell: value });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "where", text: true, cell: placeInWords, sort: placeInWords },
-    { head: "figure", text: true, cell: (row) => row.figure, sort: (row) => row.figure },
-    text("before", (row) => row.before),
-    text("now", (row) => row.now),
+    contenderColumn(report, (row) => row.contender),
+    textColumn("where", placeInWords),
+    textColumn("figure", (row) => row.figure),
+    { head: "before", cell: (row) => row.before },
+    { head: "now", cell: (row) => row.now },
     { head: "change", cell: (row) => <b>{row.change}</b> },
-    text("interval", (row) => row.interval),
+    { head: "interval", cell: (row) => row.interval },
     { head: "so it is", text: true, cell: (row) => (row.call ? CALLS[row.call] : ""), sort: (row) => row.call ?? null },
   ];
 }

@@ -13,13 +13,7 @@ import { pairsOf, ratioOf, type Ratio } from "../ratio";
 import { contendersOf, limitOf, lookOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { Standing } from "../types";
-import { standingColumns } from "./standing-columns";
-
-/** Against whom the others are compared: a contender, else the limit, else nobody. */
-export interface Comparison {
-  head: string;
-  of: (standing: Standing) => { text: string; sort: number } | null;
-}
+import { standingColumns, type Comparison } from "./standing-columns";
 
 export function StandingsSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const metric = metricOf(report.view.metric);

@@ -6,6 +6,7 @@ import { capitalised, unbroken } from "../format";
 import { onSetting, type Report } from "../select";
 import { settingOf } from "../state";
 import type { Check, Warning } from "../types";
+import { ruleInWords } from "../words";
 
 const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
 const WORDS = { warn: "caution", void: "void" } as const;
@@ -57,12 +58,6 @@ function CheckRow({ check, places }: { check: Check | Warning; places: string })
       {check.remedy && <p class="remedy"><Prose words={check.remedy} /></p>}
     </details>
   );
-}
-
-/** `generator-headroom` is `Generator headroom`, `tcp` is `TCP`. */
-export function ruleInWords(rule: string): string {
-  const words = rule.replaceAll("-", " ").replace(/\b(tcp|cpu)\b/g, (name) => name.toUpperCase());
-  return capitalised(words);
 }
 
 /** Each fact once: `nginx, Gin: hello, json at 16, 64 on kernel/veth; byte at 16`. */

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { codeOf, partsChart } from "../charts/parts";
 import { capitalised, duration, durationInterval, percent } from "../format";
 import { Chart } from "../parts/Chart";
+import { estimateColumn, textColumn } from "../parts/columns";
 import { Legend, sortsOf } from "../parts/Legend";
 import { Prose } from "../parts/Prose";
 import { Section } from "../parts/Section";
@@ -11,7 +12,7 @@ import { Table, type Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import { atLoad, isSamePlace } from "../state";
 import type { Theme } from "../theme";
-import type { Explained, Line, PartName, Spending } from "../types";
+import type { Explained, Interval, Line, PartName, Spending } from "../types";
 import { Flames } from "./Flames";
 
 export const explainedAt = (report: Report, cell: Cell): Explained[] => report.head.why.filter((why) => isSamePlace(why, cell.spot));
@@ -70,17 +71,15 @@ function Load({ report, why }: { report: Report; why: Explained }): JSX.Element 
 /** A column for each contender, a row for each part. */
 function partColumns(rows: readonly Spending[]): Column<PartName>[] {
   const spent = (row: Spending, part: PartName): Spending["parts"][number] | undefined => row.parts.find((of) => of.part === part.part);
-  const told = (row: Spending, part: PartName): string => {
-    const of = spent(row, part);
-    if (!of) return "–";
-    const { estimate, interval } = durationInterval(of.ns);
-    return row.restarts > 1 ? `${estimate} ${interval}` : duration(of.ns.estimate);
+  const told = ({ restarts }: Spending, ns: Interval): string => {
+    const { estimate, interval } = durationInterval(ns);
+    return restarts > 1 ? `${estimate} ${interval}` : duration(ns.estimate);
   };
   const of = (row: Spending): Column<PartName>[] => [
-    { head: row.contender, cell: (part) => told(row, part), sort: (part) => spent(row, part)?.ns.estimate ?? null },
+    estimateColumn(row.contender, (part) => spent(row, part)?.ns, (ns) => told(row, ns)),
     { head: `share of ${row.contender}`, cell: (part) => percent((spent(row, part)?.ns.estimate ?? 0) / Math.max(1, row.cpu_ns.estimate)) },
   ];
-  return [{ head: "part", text: true, cell: ({ name }) => name, sort: ({ name }) => name }, ...rows.flatMap(of)];
+  return [textColumn("part", ({ name }) => name), ...rows.flatMap(of)];
 }
 
 /** Texts as every format has them. */

@@ -1,11 +1,12 @@
 /** Throughput against a number: what the sections on connections and on the work in a request share. */
+import type { JSX } from "preact";
 import type { Line } from "../charts/lines";
 import type { ScalingPoint } from "../charts/scaling";
 import { rateInterval } from "../format";
-import { Name } from "../parts/Name";
+import { contenderColumn, valueColumn } from "../parts/columns";
 import type { Column } from "../parts/Table";
 import { lookOf, type Cell, type Report } from "../select";
-import type { Spot } from "../types";
+import type { Interval, Spot } from "../types";
 
 /** A line for each contender, over the cells' numbers; withheld throughputs are left out. */
 export function linesBy(report: Report, cells: readonly Cell[], numberOf: (spot: Spot) => number): Line<ScalingPoint>[] {
@@ -24,18 +25,13 @@ export function linesBy(report: Report, cells: readonly Cell[], numberOf: (spot:
 
 /** A column for each level. */
 export function columnsBy(report: Report, levels: readonly number[]): Column<Line<ScalingPoint>>[] {
-  const at = (line: Line<ScalingPoint>, level: number): ScalingPoint | undefined => line.points.find((point) => point.connections === level);
+  const at = (line: Line<ScalingPoint>, level: number): Interval | undefined => line.points.find((point) => point.connections === level)?.throughput;
+  const told = (throughput: Interval): JSX.Element => {
+    const { estimate, interval } = rateInterval(throughput);
+    return <><b>{estimate}</b> {interval}</>;
+  };
   return [
-    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
-    ...levels.map((level): Column<Line<ScalingPoint>> => ({
-      head: String(level),
-      sort: (line) => at(line, level)?.throughput.estimate ?? null,
-      cell: (line) => {
-        const point = at(line, level);
-        if (!point) return "–";
-        const { estimate, interval } = rateInterval(point.throughput);
-        return <><b>{estimate}</b> {interval}</>;
-      },
-    })),
+    contenderColumn(report, (line) => line.name),
+    ...levels.map((level): Column<Line<ScalingPoint>> => valueColumn(String(level), (line) => at(line, level), told, ({ estimate }) => estimate)),
   ];
 }

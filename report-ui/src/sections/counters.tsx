@@ -1,7 +1,8 @@
 /** What the user-space stack of each end did to answer: system calls, frames, and what went wrong with them. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { count, few } from "../format";
+import { callsPerAnswer, count, few } from "../format";
+import { figureColumn, textColumn } from "../parts/columns";
 import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
 import type { Report } from "../select";
@@ -62,33 +63,24 @@ const endsOf = (rows: readonly StackCounters[]): End[] =>
 
 const either = (words: readonly string[]): string => [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(Boolean).join(" or ");
 
-/** Of a stack that works in rounds hardly any are left. */
-const calls = (perAnswer: number): string => (perAnswer > 0 && perAnswer < 0.001 ? "< 0.001" : few(perAnswer));
-
 /** Nothing where nothing was answered. */
 const perAnswer = ({ answers }: ToldCounts, counted: number): number | null => (answers > 0 ? counted / answers : null);
 
 function columns(report: Report, rows: readonly End[], counters: readonly Counter[]): Column<End>[] {
-  const figure = (head: string, value: (row: End) => number | null, format: (value: number) => string): Column<End> => ({
-    head,
-    sort: value,
-    cell: (row) => {
-      const found = value(row);
-      return found === null ? <span class="soft">not told</span> : format(found);
-    },
-  });
+  const figure = (head: string, value: (row: End) => number | null, format: (value: number) => string): Column<End> =>
+    figureColumn(head, value, format, <span class="soft">not told</span>);
   const each = (head: string, of: (counts: StackCounts) => number, format: (value: number) => string): Column<End> =>
     figure(head, ({ stack }) => stack && perAnswer(stack, of(stack.counts)), format);
   const perAnswers = [
-    figure("calls", (row) => row.system_calls, calls),
-    figure("calls, kernel", (row) => row.kernel_system_calls, calls),
-    each("for the wire", (counts) => counts.system_calls, calls),
+    figure("calls", (row) => row.system_calls, callsPerAnswer),
+    figure("calls, kernel", (row) => row.kernel_system_calls, callsPerAnswer),
+    each("for the wire", (counts) => counts.system_calls, callsPerAnswer),
     each("frames in", (counts) => counts.received_frames, few),
     each("frames out", (counts) => counts.sent_frames, few),
   ];
   return [
     { head: "contender, end", text: true, cell: (row) => <Name report={report} name={row.contender} note={row.end} />, sort: (row) => row.contender },
-    { head: "network", text: true, cell: (row) => row.network, sort: (row) => row.network },
+    textColumn("network", (row) => row.network),
     ...perAnswers.filter(({ sort }) => rows.some((row) => sort?.(row) != null)),
     ...counters.map(({ head, of }) => figure(head, ({ stack }) => stack && of(stack.counts), count)),
   ];

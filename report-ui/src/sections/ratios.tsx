@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { ratiosChart } from "../charts/ratios";
-import { few, rate, ratio } from "../format";
+import { fewTimes, rate, ratio, ratioInterval } from "../format";
 import { Chart } from "../parts/Chart";
-import { Name } from "../parts/Name";
+import { boldColumn, contenderColumn, estimateColumn, figureColumn, intervalColumn, textColumn } from "../parts/columns";
 import { Table, type Column } from "../parts/Table";
 import { focused, lookOf, type Report } from "../select";
 import { placeInWords } from "../state";
@@ -55,26 +55,17 @@ export function byRatio<Row extends Pick<RatioRow, "ratio">>(rows: readonly Row[
 /** Who, where, and the ratio with its interval. */
 export function ratioColumns(report: Report): Column<RatioRow>[] {
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
-    { head: "where", text: true, cell: placeInWords, sort: placeInWords },
-    { head: "ratio", cell: (row) => <b>{row.ratio ? ratio(row.ratio.estimate) : "–"}</b>, sort: (row) => row.ratio?.estimate ?? null },
-    { head: "95 % interval", cell: (row) => intervalIn(row.ratio) },
+    contenderColumn(report, (row) => row.contender),
+    textColumn("where", placeInWords),
+    boldColumn("ratio", (row) => row.ratio, ({ estimate }) => ratio(estimate)),
+    ratioIntervalColumn((row) => row.ratio),
   ];
 }
 
-export const speedColumn = <Row,>(head: string, value: (row: Row) => Interval | null): Column<Row> => ({
-  head,
-  sort: (row) => value(row)?.estimate ?? null,
-  cell: (row) => {
-    const found = value(row);
-    return found ? rate(found.estimate) : "–";
-  },
-});
+/** Answers per second. */
+export const speedColumn = <Row,>(head: string, of: (row: Row) => Interval | null | undefined): Column<Row> => estimateColumn(head, of, ({ estimate }) => rate(estimate));
 
-export const P50_COLUMN: Column<{ p50_ratio: number | null }> = {
-  head: "p50 ratio",
-  cell: (row) => (row.p50_ratio === null ? "–" : `${few(row.p50_ratio)}×`),
-  sort: (row) => row.p50_ratio,
-};
+export const P50_COLUMN: Column<{ p50_ratio: number | null }> = figureColumn("p50 ratio", (row) => row.p50_ratio, fewTimes);
 
-export const intervalIn = (of: Interval | null): string => (of && of.confidence > 0 ? `[${ratio(of.low)} … ${ratio(of.high)}]` : "–");
+/** The interval of a ratio; that of a single round has none. */
+export const ratioIntervalColumn = <Row,>(of: (row: Row) => Interval | null | undefined): Column<Row> => intervalColumn(of, (ratio) => (ratio.confidence > 0 ? ratioInterval(ratio) : "–"));

@@ -1,13 +1,16 @@
 /** The columns of the table of standings. */
 import { bytes, count, duration, energy, money, rate, rateInterval, score } from "../format";
-import { Name } from "../parts/Name";
+import { boldColumn, contenderColumn, estimateColumn, figureColumn, intervalColumn, valueColumn } from "../parts/columns";
 import type { Column } from "../parts/Table";
 import type { Cell, Report } from "../select";
 import type { Standing } from "../types";
-import words from "../words.json";
-import type { Comparison } from "./Standings";
+import { LIMITED_BY } from "../words";
 
-export const LIMITED_BY: Record<Standing["limited_by"], string> = words.limited_by;
+/** Against whom the others are compared: a contender, else the limit, else nobody. */
+export interface Comparison {
+  head: string;
+  of: (standing: Standing) => { text: string; sort: number } | null;
+}
 
 /** Those of which the record has something to tell of anybody; what is withheld tells nothing. */
 export function standingColumns(report: Report, cell: Cell, comparison: Comparison): Column<Standing>[] {
@@ -21,20 +24,20 @@ const ALWAYS: readonly string[] = ["contender", "req/s"];
 
 function allColumns(report: Report, comparison: Comparison): Column<Standing>[] {
   return [
-    { head: "contender", text: true, cell: (s) => <Name report={report} name={s.contender} pin />, sort: (s) => s.contender },
+    contenderColumn(report, (s) => s.contender, { pin: true }),
     { head: "tier", text: true, cell: (s) => <>{s.tier ?? "–"} <small>{s.letters}</small></>, sort: (s) => s.tier },
-    { head: "req/s", cell: (s) => <b>{s.throughput_per_second ? rateInterval(s.throughput_per_second).estimate : "–"}</b>, sort: (s) => s.throughput_per_second?.estimate ?? null },
-    { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–"), sort: lowOf },
-    figure("trimmed mean", (s) => s.trimmed_mean_per_second, rate),
-    { head: comparison.head, cell: (s) => comparison.of(s)?.text ?? "–", sort: (s) => comparison.of(s)?.sort ?? null },
-    figure("p50", (s) => s.p50_ns?.estimate, duration),
-    figure("p99", (s) => s.p99_ns?.estimate, duration),
-    figure("cpu/req", (s) => s.cpu_per_request_ns, duration),
-    { head: "per million", cell: (s) => (s.price_per_million ? money(s.price_per_million) : "–"), sort: (s) => s.price_per_million?.amount.estimate ?? null },
-    figure("energy/req", (s) => s.energy?.whole_uj.estimate, energy),
-    figure("memory", (s) => s.memory_bytes, bytes),
-    figure("start-up", (s) => s.startup_ns, duration),
-    { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null) },
+    boldColumn("req/s", (s) => s.throughput_per_second, (of) => rateInterval(of).estimate),
+    { ...intervalColumn((s) => s.throughput_per_second, (of) => rateInterval(of).interval), sort: lowOf },
+    figureColumn("trimmed mean", (s) => s.trimmed_mean_per_second, rate),
+    valueColumn(comparison.head, comparison.of, ({ text }) => text, ({ sort }) => sort),
+    estimateColumn("p50", (s) => s.p50_ns, ({ estimate }) => duration(estimate)),
+    estimateColumn("p99", (s) => s.p99_ns, ({ estimate }) => duration(estimate)),
+    figureColumn("cpu/req", (s) => s.cpu_per_request_ns, duration),
+    valueColumn("per million", (s) => s.price_per_million, money, ({ amount }) => amount.estimate),
+    estimateColumn("energy/req", (s) => s.energy?.whole_uj, ({ estimate }) => energy(estimate)),
+    figureColumn("memory", (s) => s.memory_bytes, bytes),
+    figureColumn("start-up", (s) => s.startup_ns, duration),
+    valueColumn("conform", (s) => s.conformance, score, ({ kept, applicable }) => kept / applicable),
     { head: "failed", cell: (s) => count(s.failed), sort: (s) => s.failed || null },
     { head: "limited by", text: true, cell: (s) => <span title={s.limit_evidence}>{LIMITED_BY[s.limited_by]}</span>, sort: (s) => s.limited_by },
   ];
@@ -42,15 +45,3 @@ function allColumns(report: Report, comparison: Comparison): Column<Standing>[] 
 
 /** An estimate of a single round has no interval. */
 const lowOf = ({ throughput_per_second: throughput }: Standing): number | null => (throughput && throughput.confidence > 0 ? throughput.low : null);
-
-function figure(head: string, value: (s: Standing) => number | null | undefined, format: (value: number) => string): Column<Standing> {
-  const told = (s: Standing): number | null => value(s) ?? null;
-  return {
-    head,
-    sort: told,
-    cell: (s) => {
-      const known = told(s);
-      return known === null ? "–" : format(known);
-    },
-  };
-}

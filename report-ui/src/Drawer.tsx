@@ -1,19 +1,17 @@
 /** All that the record has on one contender. A dialog: Escape closes it, the focus stays inside and goes back after. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { count, duration, percent, rate, rateInterval, score } from "../format";
-import { onSetting, type Cell, type Report } from "../select";
-import { GeneratorTable } from "../sections/Generators";
-import { STAGES } from "../sections/NotRun";
-import { ruleInWords } from "../sections/Trust";
-import { LIMITED_BY } from "../sections/standing-columns";
-import { loadNamed, placeInWords, settingOf, togglePin, widthOf } from "../state";
-import type { Entry, NotRun, Spot, Standing } from "../types";
-import { useCells } from "../useCells";
-import { Facts } from "./Facts";
-import { readableTime } from "./Header";
-import { Prose } from "./Prose";
-import { Table, type Column } from "./Table";
+import { count, duration, megabytes, percent, percentile, rate, rateInterval, readableTime, score, significant } from "./format";
+import { boldColumn, estimateColumn, figureColumn, intervalColumn, textColumn } from "./parts/columns";
+import { Facts } from "./parts/Facts";
+import { Prose } from "./parts/Prose";
+import { Table, type Column } from "./parts/Table";
+import { GeneratorTable } from "./sections/Generators";
+import { onSetting, type Cell, type Report } from "./select";
+import { loadNamed, placeInWords, settingOf, togglePin, widthOf } from "./state";
+import type { Entry, NotRun, Spot, Standing } from "./types";
+import { useCells } from "./useCells";
+import { LIMITED_BY, ruleInWords, STAGES } from "./words";
 
 export function Drawer({ report, name }: { report: Report; name: string }): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -144,39 +142,28 @@ function Measured({ report, name }: { report: Report; name: string }): JSX.Eleme
   );
 }
 
-const number = (head: string, value: (row: Row) => number | null | undefined, format: (value: number) => string): Column<Row> => ({
-  head,
-  sort: (row) => value(row) ?? null,
-  cell: (row) => {
-    const found = value(row);
-    return found === null || found === undefined ? "–" : format(found);
-  },
-});
-
-const few = (value: number): string => String(+value.toPrecision(3));
-
 const COLUMNS: readonly Column<Row>[] = [
-  { head: "where", text: true, cell: (row) => row.place, sort: (row) => row.place },
-  { head: "req/s", cell: (row) => <b>{row.throughput_per_second ? rateInterval(row.throughput_per_second).estimate : "–"}</b>, sort: (row) => row.throughput_per_second?.estimate ?? null },
-  { head: "95 % interval", cell: (row) => (row.throughput_per_second ? rateInterval(row.throughput_per_second).interval : "–"), sort: (row) => row.throughput_per_second?.low ?? null },
-  number("tier", (row) => row.tier, String),
-  number("of limit", (row) => row.share_of_limit?.estimate, percent),
-  number("p50", (row) => row.p50_ns?.estimate, duration),
-  number("p99", (row) => row.p99_ns?.estimate, duration),
-  number("cpu/req", (row) => row.cpu_per_request_ns, duration),
-  number("in kernel", (row) => row.price.system_ns, duration),
-  number("memory, MB", (row) => row.memory_bytes, (size) => few(size / 1e6)),
-  number("idle, MB", (row) => row.price.rss_idle_bytes, (size) => few(size / 1e6)),
-  number("start-up", (row) => row.startup_ns, duration),
-  number("server busy", (row) => row.server_busy_share, percent),
-  number("generator busy", (row) => row.generator_busy_share, percent),
-  number("system calls/req", (row) => row.price.system_calls, few),
-  number("waits/req", (row) => row.price.voluntary_switches, few),
-  number("pre-empted/req", (row) => row.price.involuntary_switches, few),
-  number("faults/req", (row) => row.price.page_faults, few),
-  number("cycles/req", (row) => row.price.cycles, rate),
-  number("instructions/req", (row) => row.price.instructions, rate),
-  number("failed", (row) => row.failed, count),
+  textColumn("where", (row) => row.place),
+  boldColumn("req/s", (row) => row.throughput_per_second, (of) => rateInterval(of).estimate),
+  { ...intervalColumn((row) => row.throughput_per_second, (of) => rateInterval(of).interval), sort: (row) => row.throughput_per_second?.low ?? null },
+  figureColumn("tier", (row) => row.tier, String),
+  estimateColumn("of limit", (row) => row.share_of_limit, ({ estimate }) => percent(estimate)),
+  estimateColumn("p50", (row) => row.p50_ns, ({ estimate }) => duration(estimate)),
+  estimateColumn("p99", (row) => row.p99_ns, ({ estimate }) => duration(estimate)),
+  figureColumn("cpu/req", (row) => row.cpu_per_request_ns, duration),
+  figureColumn("in kernel", (row) => row.price.system_ns, duration),
+  figureColumn("memory, MB", (row) => row.memory_bytes, megabytes),
+  figureColumn("idle, MB", (row) => row.price.rss_idle_bytes, megabytes),
+  figureColumn("start-up", (row) => row.startup_ns, duration),
+  figureColumn("server busy", (row) => row.server_busy_share, percent),
+  figureColumn("generator busy", (row) => row.generator_busy_share, percent),
+  figureColumn("system calls/req", (row) => row.price.system_calls, significant),
+  figureColumn("waits/req", (row) => row.price.voluntary_switches, significant),
+  figureColumn("pre-empted/req", (row) => row.price.involuntary_switches, significant),
+  figureColumn("faults/req", (row) => row.price.page_faults, significant),
+  figureColumn("cycles/req", (row) => row.price.cycles, rate),
+  figureColumn("instructions/req", (row) => row.price.instructions, rate),
+  figureColumn("failed", (row) => row.failed, count),
   { head: "limited by", text: true, cell: (row) => LIMITED_BY[row.limited_by], sort: (row) => row.limited_by },
   { head: "because", text: true, cell: (row) => row.limit_evidence, sort: (row) => row.limit_evidence ?? null },
 ];
@@ -185,7 +172,7 @@ function AtRates({ report, cells, name }: { report: Report; cells: readonly Cell
   const items = cells.flatMap(({ spot, latency, redlines }) => [
     ...latency.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && !s.withheld).map((s) => ({
       place: `${placeOf(report, spot)}, ${loadNamed(offered ?? "")}`,
-      words: `${rate(s.offered_per_second ?? 0)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
+      words: `${rate(s.offered_per_second ?? 0)} req/s: ${s.quantiles.map((q) => `p${percentile(q.quantile)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
     }))),
     ...redlines.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && s.kept_per_second !== null).map((s) => ({
       place: `${placeOf(report, spot)}, ${offered ?? ""}`,
