@@ -6,12 +6,11 @@ use assay_model::generator::GeneratorName;
 use assay_model::protocol::Protocol;
 use clap::{Args, ValueEnum};
 
-use super::blocks::{measure_in_blocks, sample};
-use super::pairs::{CLIENTS, driven, load_of, of_clients, of_servers};
+use super::pairs::{Bench, Task, load_of, ours_and};
 use super::{Length, command_line, every, table};
 use crate::measure::Testbed;
-use crate::measure::client::{self, Client, Engine, Load};
-use crate::measure::server::{self, AssayServer, Nghttpd, Nginx, Pair, Server, Started};
+use crate::measure::client::{self, Load};
+use crate::measure::server::{self, Nghttpd, Nginx, Pair, Server, Started};
 
 /// Connections, unless others are asked for.
 const CONNECTIONS: u32 = 16;
@@ -47,7 +46,7 @@ enum Table {
 /// What is asked for, and over what.
 #[derive(Clone, Copy)]
 struct Cell<'p> {
-    /// Who the servers are, over TLS.
+    /// Certificate and key of the servers, over TLS.
     pair: Option<&'p Pair>,
     body_bytes: usize,
     connections: u32,
@@ -58,12 +57,12 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let testbed = options.length.testbed(root)?;
     let pair = Pair::make(&testbed)?;
     println!("`{}`; {}.", command_line(), testbed.statement);
-    let cells = cells(options, &pair);
+    let (bench, cells) = (Bench { length: &options.length, testbed: &testbed }, cells(options, &pair));
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Client => compare_clients(options, &testbed, &cells)?,
-            Table::Server => compare_servers(options, &testbed, &cells)?,
+            Table::Client => bench.compare_clients(&cells, &client::with_ours(&[GeneratorName::H2load]))?,
+            Table::Server => bench.compare_servers(&cells, &servers())?,
         }
     }
     Ok(())
@@ -85,7 +84,14 @@ fn cells<'p>(options: &Options, pair: &'p Pair) -> Vec<Cell<'p>> {
 }
 
 impl Cell<'_> {
-    /// The words of a row that say which it is.
+    fn protocol(&self) -> Protocol {
+        Protocol::of(true, self.pair.is_some())
+    }
+}
+
+impl Task for Cell<'_> {
+    const HEADS: &'static [&'static str] = &["protocol", "body", "in flight"];
+
     fn words(&self) -> Vec<String> {
         vec![
             self.protocol().to_string(),
@@ -98,56 +104,12 @@ impl Cell<'_> {
         server::start_speaking(server, testbed, self.pair, self.protocol())
     }
 
-    fn protocol(&self) -> Protocol {
-        Protocol::of(true, self.pair.is_some())
-    }
-
-    fn load(&self, server: &Started, options: &Options, testbed: &Testbed) -> Result<Load, String> {
-        let load = load_of(server, self.body_bytes, self.connections, options.length.seconds(), testbed)?;
+    fn load(&self, server: &Started, seconds: u32, testbed: &Testbed) -> Result<Load, String> {
+        let load = load_of(server, self.body_bytes, self.connections, seconds, testbed)?;
         Ok(Load { http2: true, pipeline: self.streams, ..load })
     }
 }
 
-/// Ours with both engines first, then those of others that are there.
 fn servers() -> Vec<Box<dyn Server>> {
-    let mut servers: Vec<Box<dyn Server>> =
-        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    servers.extend([Box::new(Nghttpd) as Box<dyn Server>, Box::new(Nginx)]);
-    server::installed(servers)
-}
-
-fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> Result<(), String> {
-    let clients = client::with_ours(&[GeneratorName::H2load]);
-    let head = [&["server", "protocol", "body", "in flight"][..], &CLIENTS].concat();
-    table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
-    for driven in driven() {
-        for cell in cells {
-            let server = cell.start(&*driven, testbed)?;
-            let load = cell.load(&server, options, testbed)?;
-            let measure = |client: &Client| sample(*client, &load, testbed);
-            let words = [vec![driven.name().to_owned()], cell.words()].concat();
-            let runs = measure_in_blocks(options.length.rounds(), &words, &clients, measure)?;
-            for row in of_clients(&clients, &runs) {
-                table::row(&[words.clone(), row].concat());
-            }
-        }
-    }
-    Ok(())
-}
-
-fn compare_servers(options: &Options, testbed: &Testbed, cells: &[Cell<'_>]) -> Result<(), String> {
-    let servers = servers();
-    let head = ["protocol", "body", "in flight", "peer", "peer's req/s", "ours", "req/s"];
-    table::head(&head.map(String::from));
-    for cell in cells {
-        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), &servers, |server| {
-            let server = cell.start(&**server, testbed)?;
-            let load = cell.load(&server, options, testbed)?;
-            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
-        })?;
-        for row in of_servers(&servers, &runs) {
-            table::row(&[cell.words(), row].concat());
-        }
-    }
-    Ok(())
+    server::installed(ours_and(vec![Box::new(Nghttpd), Box::new(Nginx)]))
 }

@@ -12,8 +12,7 @@ use assay_model::protocol::Protocol;
 use assay_model::workload::{Expect, MessageKind, RequestKind, Workload};
 use clap::Args;
 
-use super::blocks::{measure_in_blocks, sample};
-use super::pairs::{CLIENTS, of_clients, of_servers};
+use super::pairs::{Bench, CLIENTS, Task, ours_and};
 use super::{Length, command_line, table};
 use crate::measure::client::{self, Client, Engine, Load, LoadGenerator};
 use crate::measure::server::{self, AssayServer, Guest, Server, Started};
@@ -25,8 +24,6 @@ const CONNECTIONS: u32 = 64;
 const BYTES: usize = 64;
 /// Calls in flight on a connection, unless others are asked for.
 const CALLS: u32 = 10;
-/// Seconds of load before a server is measured: Java and JavaScript serve a fraction of their rate while it is being compiled.
-const WARM_UP_S: u32 = 10;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -64,17 +61,25 @@ struct Cell {
 
 pub(super) fn run(root: &Path, options: &Options, kind: Kind) -> Result<(), String> {
     let testbed = options.length.testbed(root)?;
-    let cells = cells(options, kind);
+    let (bench, cells) = (Bench { length: &options.length, testbed: &testbed }, cells(options, kind));
     println!("`{}`; {}.", command_line(), testbed.statement);
     if kind == Kind::Grpc {
         println!();
-        compare_clients(options, &testbed, &cells)?;
+        compare_clients(bench, &cells)?;
     }
-    let mut servers: Vec<Box<dyn Server>> =
-        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    servers.extend(Guest::built(root, &testbed, kind.workload(), &options.contenders)?);
+    let servers = ours_and(Guest::built(root, &testbed, kind.workload(), &options.contenders)?);
     println!();
-    compare_servers(options, &testbed, &cells, &servers)
+    bench.compare_servers(&cells, &servers)
+}
+
+/// A table of clients on our server alone, each of which makes the calls in its own way.
+fn compare_clients(bench: Bench<'_>, cells: &[Cell]) -> Result<(), String> {
+    table::head(&[Cell::HEADS, &CLIENTS].concat());
+    for cell in cells {
+        let clients = clients(cell, bench.testbed)?;
+        bench.compare_clients_on(&AssayServer(Engine::Uring), cell, &cell.words(), &clients)?;
+    }
+    Ok(())
 }
 
 fn cells(options: &Options, kind: Kind) -> Vec<Cell> {
@@ -117,22 +122,28 @@ impl Kind {
 }
 
 impl Cell {
-    /// The words of a row that say which it is.
-    fn words(&self) -> Vec<String> {
-        vec![table::size(self.bytes), format!("{}×{}", self.connections, self.in_flight)]
-    }
-
     /// The message, as a workload has it.
     fn body(&self) -> String {
         let text = "a".repeat(self.bytes);
         if self.kind == Kind::Grpc { format!("1: \"{text}\"") } else { text }
+    }
+}
+
+impl Task for Cell {
+    const HEADS: &'static [&'static str] = &["text", "in flight"];
+    const COUNTED: &'static str = "messages/s";
+    /// Java and JavaScript serve a fraction of their rate while it is being compiled.
+    const WARM_UP_S: Option<u32> = Some(10);
+
+    fn words(&self) -> Vec<String> {
+        vec![table::size(self.bytes), format!("{}×{}", self.connections, self.in_flight)]
     }
 
     fn start(&self, server: &dyn Server, testbed: &Testbed) -> Result<Started, String> {
         server::start_speaking(server, testbed, None, self.kind.protocol())
     }
 
-    fn load(&self, server: &Started, options: &Options, testbed: &Testbed) -> Result<Load, String> {
+    fn load(&self, server: &Started, seconds: u32, testbed: &Testbed) -> Result<Load, String> {
         let (path, is_grpc) = (self.kind.path(), self.kind == Kind::Grpc);
         let expect = Expect { body: Some(self.body()), ..Expect::default() };
         let request = RequestKind { body: Some(self.body()), expect, ..RequestKind::get(path) };
@@ -154,48 +165,9 @@ impl Cell {
             pipeline: self.in_flight,
             workload: Some(file),
             headers: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            ..Load::closed(server.url(path), self.connections, options.length.seconds())
+            ..Load::closed(server.url(path), self.connections, seconds)
         })
     }
-}
-
-fn compare_servers(
-    options: &Options,
-    testbed: &Testbed,
-    cells: &[Cell],
-    servers: &[Box<dyn Server>],
-) -> Result<(), String> {
-    let head = ["text", "in flight", "peer", "peer's messages/s", "ours", "messages/s"];
-    table::head(&head.map(String::from));
-    for cell in cells {
-        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), servers, |server| {
-            let server = cell.start(&**server, testbed)?;
-            let load = cell.load(&server, options, testbed)?;
-            let client = client::ours(Engine::Uring);
-            sample(client, &Load { seconds: WARM_UP_S, ..load.clone() }, testbed)?;
-            Ok(sample(client, &load, testbed)?.map(|sample| sample.per_second))
-        })?;
-        for row in of_servers(servers, &runs) {
-            table::row(&[cell.words(), row].concat());
-        }
-    }
-    Ok(())
-}
-
-fn compare_clients(options: &Options, testbed: &Testbed, cells: &[Cell]) -> Result<(), String> {
-    let head = [&["text", "in flight"][..], &CLIENTS].concat();
-    table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
-    for cell in cells {
-        let clients = clients(cell, testbed)?;
-        let server = cell.start(&AssayServer(Engine::Uring), testbed)?;
-        let load = cell.load(&server, options, testbed)?;
-        let measure = |client: &Client| sample(*client, &load, testbed);
-        let runs = measure_in_blocks(options.length.rounds(), &cell.words(), &clients, measure)?;
-        for row in of_clients(&clients, &runs) {
-            table::row(&[cell.words(), row].concat());
-        }
-    }
-    Ok(())
 }
 
 /// Ours, and h2load where it is installed, which posts the call's bytes.

@@ -13,9 +13,10 @@ use assay_stats::robust::median;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample};
+use super::pairs::ours_and;
 use super::{Length, command_line, every, table};
 use crate::measure::client::{self, Client, Engine, Load};
-use crate::measure::server::{self, Apache, AssayServer, H2o, HELLO, JSON, Nginx, Server, Started};
+use crate::measure::server::{self, Apache, H2o, HELLO, JSON, Nginx, Server, Started};
 use crate::measure::{Testbed, under_way, workload};
 
 /// Of the static file, at `/files/65536`.
@@ -121,10 +122,9 @@ fn measure_speed(servers: &Servers, options: &Options, testbed: &Testbed) -> Res
 
 type Servers = Vec<Box<dyn Server>>;
 
-/// Ours with both engines first, then the others that are there; those that are not are named.
+/// Ours and the others that are there; those that are not are named.
 fn installed() -> Servers {
-    let mut all: Servers = Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    all.extend([Box::new(Nginx) as Box<dyn Server>, Box::new(H2o), Box::new(Apache)]);
+    let all = ours_and(vec![Box::new(Nginx), Box::new(H2o), Box::new(Apache)]);
     let (here, absent): (Servers, Servers) = all.into_iter().partition(|server| server.is_here());
     absent.iter().filter_map(|server| server.tool()).for_each(|tool| eprintln!("{}", tool.advice()));
     here
@@ -164,12 +164,14 @@ fn measure(
         let rates: Vec<Series> = runs.iter().map(|rounds| rates_of(index, rounds)).collect();
         for (server, (theirs, rounds)) in servers.iter().zip(rates.iter().zip(&runs)).skip(ours) {
             let failed: u64 = rounds.iter().filter_map(|samples| samples[index]).map(|s| s.failed).sum();
-            let mut row = [work.name(), "", client.title(), server.name(), ""].map(String::from).to_vec();
-            row[1] = connections.to_string();
-            row[4] = table::rate(middle(theirs));
-            if failed > 0 {
-                row[3].push_str(&format!(" ({failed} failed)"));
-            }
+            let failures = if failed > 0 { format!(" ({failed} failed)") } else { String::new() };
+            let mut row = vec![
+                work.name().to_owned(),
+                connections.to_string(),
+                client.title().to_owned(),
+                format!("{}{failures}", server.name()),
+                table::rate(middle(theirs)),
+            ];
             row.extend(rates[..ours].iter().map(|ours| ratio(ours, theirs)));
             table::row(&row);
         }
@@ -184,8 +186,7 @@ fn rates_of(client: usize, rounds: &[Vec<Option<Sample>>]) -> Series {
 
 /// A table of the response time's 99th percentile at half of each server's own capacity, under Poisson arrivals.
 fn measure_latency(servers: &Servers, options: &Options, testbed: &Testbed) -> Result<(), String> {
-    let head = ["server", "half of its capacity, req/s", "p99 of the response time, ms", "least and most"];
-    table::head(&head.map(String::from));
+    table::head(&["server", "half of its capacity, req/s", "p99 of the response time, ms", "least and most"]);
     let client = client::ours(Engine::Uring);
     let seconds = options.length.seconds();
     let words = ["latency".to_owned()];

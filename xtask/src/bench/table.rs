@@ -3,13 +3,14 @@
 use std::io::Write;
 
 /// Prints the head of a table.
-pub(super) fn head(columns: &[String]) {
+pub(super) fn head<S: AsRef<str>>(columns: &[S]) {
     row(columns);
     println!("|{}", "---|".repeat(columns.len()));
 }
 
 /// Prints a row.
-pub(super) fn row(cells: &[String]) {
+pub(super) fn row<S: AsRef<str>>(cells: &[S]) {
+    let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
     println!("| {} |", cells.join(" | "));
     // A closed standard output is found by the next line, too.
     let _ = std::io::stdout().flush();

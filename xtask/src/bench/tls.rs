@@ -6,11 +6,11 @@ use assay_host::sampler::tree_usage;
 use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
-use super::blocks::{measure_in_blocks, sample};
-use super::pairs::{CLIENTS, driven, load_of, of_clients, of_servers};
+use super::blocks::measure_in_blocks;
+use super::pairs::{Bench, Task, load_of, of_servers, ours_and};
 use super::{Length, command_line, every, table};
-use crate::measure::client::{self, Client, Engine, Load, Sessions};
-use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server};
+use crate::measure::client::{self, Engine, Load, Sessions};
+use crate::measure::server::{self, HELLO, Nginx, Pair, Server, Started};
 use crate::measure::{Testbed, workload};
 
 /// Connections that are kept, unless others are asked for.
@@ -43,75 +43,63 @@ enum Table {
     Handshakes,
 }
 
+/// What is asked for on connections that are kept.
+struct Cell<'p> {
+    /// Certificate and key of the servers.
+    pair: &'p Pair,
+    body_bytes: usize,
+    connections: u32,
+}
+
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let testbed = options.length.testbed(root)?;
     let pair = Pair::make(&testbed)?;
     println!("`{}`; {}.", command_line(), testbed.statement);
+    let (bench, cells) = (Bench { length: &options.length, testbed: &testbed }, cells(options, &pair));
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
         match table {
-            Table::Client => compare_clients(options, &testbed, &pair)?,
-            Table::Server => compare_servers(options, &testbed, &pair)?,
+            Table::Client => bench.compare_clients(&cells, &client::with_ours(&[GeneratorName::Wrk]))?,
+            Table::Server => bench.compare_servers(&cells, &servers())?,
             Table::Handshakes => compare_handshakes(options, &testbed, &pair)?,
         }
     }
     Ok(())
 }
 
-/// Ours with both engines first, then those of others that are there.
-fn servers() -> Vec<Box<dyn Server>> {
-    let mut servers: Vec<Box<dyn Server>> =
-        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
-    servers.push(Box::new(Nginx));
-    server::installed(servers)
-}
-
-fn cells(options: &Options) -> Vec<(usize, u32)> {
+fn cells<'p>(options: &Options, pair: &'p Pair) -> Vec<Cell<'p>> {
     let bodies = options.length.choose(&options.bodies, &[1 << 10], &[0, 1 << 10, 64 << 10]);
-    let connections = options.length.choose(&options.connections, &[KEPT], &[KEPT]);
-    bodies.iter().flat_map(|body| connections.iter().map(|n| (*body, *n))).collect()
+    let counts = options.length.choose(&options.connections, &[KEPT], &[KEPT]);
+    let mut cells = Vec::new();
+    for &body_bytes in &bodies {
+        cells.extend(counts.iter().map(|&connections| Cell { pair, body_bytes, connections }));
+    }
+    cells
 }
 
-fn compare_clients(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
-    let clients = client::with_ours(&[GeneratorName::Wrk]);
-    let head = [&["server", "body", "connections"][..], &CLIENTS].concat();
-    table::head(&head.into_iter().map(String::from).collect::<Vec<_>>());
-    for driven in driven() {
-        for (body_bytes, connections) in cells(options) {
-            let server = server::start_over(&*driven, testbed, Some(pair))?;
-            let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
-            let measure = |client: &Client| sample(*client, &load, testbed);
-            let words = [driven.name().to_owned(), table::size(body_bytes), connections.to_string()];
-            let runs = measure_in_blocks(options.length.rounds(), &words, &clients, measure)?;
-            for row in of_clients(&clients, &runs) {
-                table::row(&[words.to_vec(), row].concat());
-            }
-        }
+impl Task for Cell<'_> {
+    const HEADS: &'static [&'static str] = &["body", "connections"];
+
+    fn words(&self) -> Vec<String> {
+        vec![table::size(self.body_bytes), self.connections.to_string()]
     }
-    Ok(())
+
+    fn start(&self, server: &dyn Server, testbed: &Testbed) -> Result<Started, String> {
+        server::start_over(server, testbed, Some(self.pair))
+    }
+
+    fn load(&self, server: &Started, seconds: u32, testbed: &Testbed) -> Result<Load, String> {
+        load_of(server, self.body_bytes, self.connections, seconds, testbed)
+    }
 }
 
-fn compare_servers(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
-    let servers = servers();
-    table::head(&["body", "connections", "peer", "peer's req/s", "ours", "req/s"].map(String::from));
-    for (body_bytes, connections) in cells(options) {
-        let words = [table::size(body_bytes), connections.to_string()];
-        let runs = measure_in_blocks(options.length.rounds(), &words, &servers, |server| {
-            let server = server::start_over(&**server, testbed, Some(pair))?;
-            let load = load_of(&server, body_bytes, connections, options.length.seconds(), testbed)?;
-            Ok(sample(client::ours(Engine::Uring), &load, testbed)?.map(|sample| sample.per_second))
-        })?;
-        for row in of_servers(&servers, &runs) {
-            table::row(&[words.to_vec(), row].concat());
-        }
-    }
-    Ok(())
+fn servers() -> Vec<Box<dyn Server>> {
+    server::installed(ours_and(vec![Box::new(Nginx)]))
 }
 
 fn compare_handshakes(options: &Options, testbed: &Testbed, pair: &Pair) -> Result<(), String> {
     let servers = servers();
-    let head = ["handshakes", "peer", "peer's per CPU-second", "ours", "handshakes per server CPU-second"];
-    table::head(&head.map(String::from));
+    table::head(&["handshakes", "peer", "peer's per CPU-second", "ours", "handshakes per server CPU-second"]);
     for (name, sessions) in [("full", Sessions::Forgotten), ("resumed", Sessions::Resumed)] {
         let words = [format!("{name} handshakes")];
         let runs = measure_in_blocks(options.length.rounds(), &words, &servers, |server| {
