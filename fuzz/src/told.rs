@@ -7,7 +7,7 @@ use assay_report::export::{self, Choice};
 use assay_report::index::{Listed, index};
 use assay_report::terminal::{Style, render};
 use assay_report::{ReportError, foreign, html};
-use assay_verdict::Evidence;
+use assay_verdict::DecodedRecord;
 
 /// Judges the record and tells it in every format. An error that says what is wrong with the record is fine.
 ///
@@ -20,7 +20,7 @@ pub fn tell(record: &Record) {
     }
     let _ = assay_verdict::settling(record);
     let _ = assay_verdict::precision(record);
-    let _ = Evidence::of(record).map(|evidence| store::histogram_log(&evidence));
+    let _ = DecodedRecord::of(record).map(|evidence| store::histogram_log(&evidence));
     for (width, ascii) in [(40, true), (100, false)] {
         assert_tame(&render(record, &verdict, &Style { width, colour: false, ascii, full: true }));
     }

@@ -1,6 +1,6 @@
-//! Circles between files: modules of one crate each of which needs another to be understood, all the way round. A module and
-//! what it is made of (its submodules) are one thing and do not count, nor do tests: what two files share moves to the module
-//! that holds both, or into a third file.
+//! Circles among the modules of a crate: each needs another to be understood, all the way round. A module and what it is made of
+//! (its submodules) are one thing, so the two may use each other, and a module counts with all that is below it. Tests do not count.
+//! What two modules share moves to the module that holds both, or into a third file.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,16 +48,46 @@ fn check_crate(root: &str, sources: &BTreeMap<Module, &str>) -> Vec<String> {
     }
     let is_test = |module: &Module| tests.iter().any(|test| module.starts_with(test));
     uses.retain(|module, _| !is_test(module));
-    circles(&uses).iter().map(|circle| in_words(root, circle)).collect()
+    let circles = circles(&among_siblings(&uses));
+    circles.iter().map(|circle| in_words(root, circle, &uses)).collect()
 }
 
-fn in_words(root: &str, circle: &[Module]) -> String {
+fn in_words(root: &str, circle: &[Module], uses: &Uses) -> String {
     let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+    let files = steps(circle, uses);
+    let files = if files.is_empty() { files } else { format!(" ({files})") };
     format!(
-        "{root}: files use each other in a circle: {} → {}; move what they share to the module above them, or to a file below",
+        "{root}: modules use each other in a circle: {} → {}{files}; move what they share to the module above them, or to a file below",
         names.join(" → "),
         names[0]
     )
+}
+
+/// For each step of a circle two files that make it; nothing where each module of the circle is the file itself.
+fn steps(circle: &[Module], uses: &Uses) -> String {
+    let steps = circle.iter().zip(circle.iter().cycle().skip(1));
+    let files = steps.filter_map(|step| {
+        let all = uses.iter().flat_map(|(file, used)| used.iter().map(move |used| (file, used)));
+        all.filter(|(file, used)| file.starts_with(step.0) && used.starts_with(step.1))
+            .min_by_key(|of| *of != step)
+    });
+    let files: Vec<(&Module, &Module)> = files.collect();
+    if files.iter().all(|(file, used)| circle.contains(file) && circle.contains(used)) {
+        return String::new();
+    }
+    let told = files.iter().map(|(file, used)| format!("{} uses {}", file.join("::"), used.join("::")));
+    told.collect::<Vec<String>>().join(", ")
+}
+
+/// What modules name beside them, each taken with all that is below it: for two files these are the modules in which their paths part.
+fn among_siblings(uses: &Uses) -> Uses {
+    let mut siblings = Uses::new();
+    for (module, used) in uses.iter().flat_map(|(module, used)| used.iter().map(move |used| (module, used))) {
+        let shared = module.iter().zip(used).take_while(|(own, other)| own == other).count();
+        let parted = |path: &Module| path.iter().take(shared + 1).cloned().collect::<Module>();
+        siblings.entry(parted(module)).or_default().insert(parted(used));
+    }
+    siblings
 }
 
 /// The shortest circle through each module that is on any, each told once, beginning with its first module by name.
@@ -174,7 +204,10 @@ mod tests {
             ("crates/x/src/c/mod.rs", "fn c() { println!(\"{}\", crate::a::a()) }"),
         ]);
         let [found] = found.as_slice() else { panic!("{found:?}") };
-        assert!(found.starts_with("crates/x: files use each other in a circle: a → b → c → a; "), "{found}");
+        assert!(
+            found.starts_with("crates/x: modules use each other in a circle: a → b → c → a; "),
+            "{found}"
+        );
     }
 
     #[test]
@@ -187,6 +220,35 @@ mod tests {
             ("xtask/src/b.rs", "use crate::a::A; #[cfg(test)] mod tests { use super::super::a::tests::T; }"),
         ]);
         assert!(found.is_empty(), "{found:?}");
+    }
+
+    /// No file of `words` and `table` needs itself, but who reads one of the folders has to know the other.
+    #[test]
+    fn folders_that_use_each_other_by_different_files_are_found_with_the_files() {
+        let found_in = |folder: &str, module: &str| {
+            let words = format!("use crate::{module}words::names::N;");
+            let sides = format!("use crate::{module}table::sides::S; use super::names::N;");
+            let files = [
+                ("mod", ""),
+                ("table/mod", "mod rows; mod sides;"),
+                ("table/rows", &words),
+                ("table/sides", "pub struct S;"),
+                ("words/mod", "mod names; mod told;"),
+                ("words/names", "pub struct N;"),
+                ("words/told", &sides),
+            ];
+            let files = files.map(|(name, text)| (format!("crates/x/src/{folder}{name}.rs"), text));
+            findings(&files.each_ref().map(|(name, text)| (name.as_str(), *text)))
+        };
+        for (folder, module) in [("", ""), ("deep/", "deep::")] {
+            let found = found_in(folder, module);
+            let [found] = found.as_slice() else { panic!("{found:?}") };
+            let circle = format!(": {module}table → {module}words → {module}table ");
+            let files = format!(
+                "({module}table::rows uses {module}words::names, {module}words::told uses {module}table::sides); "
+            );
+            assert!(found.contains(&(circle + &files)), "{found}");
+        }
     }
 
     /// As `wrong::answer` took `super::Fault`, which `fault` defined with the help of `answer`.
@@ -226,7 +288,7 @@ mod tests {
             ("crates/x/src/base/supply.rs", "pub struct Access(crate::a::A);"),
         ]);
         let [found] = found.as_slice() else { panic!("{found:?}") };
-        assert!(found.contains(": a → base::supply → a; "), "{found}");
+        assert!(found.contains(": a → base → a (a uses base, base::supply uses a); "), "{found}");
     }
 
     #[test]

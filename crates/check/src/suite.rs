@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assay_model::conformance::{Conformance, Finding, Ruling};
+use assay_model::conformance::{Conformance, RuleFinding, Ruling};
 
 use crate::http2;
 use crate::objection::{Keeping, Objection};
@@ -184,13 +184,13 @@ fn take<'a, R, P>(next: &AtomicUsize, rules: &'a [R], places: &'a [P]) -> Option
     Some((rules.get(index)?, places.get(index)?))
 }
 
-fn finding(rule: &Rule, keeping: Keeping) -> Finding {
+fn finding(rule: &Rule, keeping: Keeping) -> RuleFinding {
     let (ruling, evidence) = match keeping {
         Ok(()) => (Ruling::Kept, None),
         Err(Objection::Broken(evidence) | Objection::Felled(evidence)) => (Ruling::Broken, Some(evidence)),
         Err(Objection::NotApplicable(why)) => (Ruling::NotApplicable, Some(why)),
     };
-    Finding {
+    RuleFinding {
         rule: rule.id.to_owned(),
         sentence: rule.sentence.to_owned(),
         source: rule.source.to_owned(),

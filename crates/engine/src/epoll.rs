@@ -22,7 +22,7 @@ use crate::slots::Slots;
 use crate::{
     Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Reason, Statistics, clock, sockets,
 };
-use connection::{Connection, Drained, SHORT_RECEIVES};
+use connection::{Drained, EpollConnection, SHORT_RECEIVES};
 
 /// Kernel events taken in one wait.
 const EVENTS_AT_ONCE: usize = 256;
@@ -38,7 +38,7 @@ const LISTENER: u64 = 0xF << 60;
 /// An [`Engine`] on Linux's epoll(7).
 pub struct Epoll {
     poller: OwnedFd,
-    connections: Slots<Connection>,
+    connections: Slots<EpollConnection>,
     listeners: Vec<Listener>,
     /// Listeners made so far, which numbers them.
     numbered: u64,
@@ -90,7 +90,7 @@ impl Epoll {
     }
 
     fn add(&mut self, socket: OwnedFd, connecting: bool) -> Result<Conn, EngineError> {
-        let conn = self.connections.insert(Connection::new(socket, connecting));
+        let conn = self.connections.insert(EpollConnection::new(socket, connecting));
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         self.stats.other_calls += 1;
         let registered = match self.connections.get(conn) {
@@ -104,7 +104,7 @@ impl Epoll {
         Ok(conn)
     }
 
-    fn remove(&mut self, conn: Conn) -> Option<Connection> {
+    fn remove(&mut self, conn: Conn) -> Option<EpollConnection> {
         if self.view.owner == Some(conn) {
             self.view.owner = None;
         }
@@ -489,7 +489,7 @@ impl Engine for Epoll {
     }
 
     fn queued(&self, conn: Conn) -> u64 {
-        self.connections.get(conn).map_or(0, Connection::queued)
+        self.connections.get(conn).map_or(0, EpollConnection::queued)
     }
 
     fn shutdown(&mut self, conn: Conn) {

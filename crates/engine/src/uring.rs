@@ -25,7 +25,7 @@ use crate::file::FileRange;
 use crate::slots::{SPARE_SLOTS, Slots};
 use crate::{Config, Conn, Engine, EngineError, Event, Statistics, clock};
 use buffers::{Buffers, GROUP};
-use connection::{Connection, Phase, SEND_AT_ONCE};
+use connection::{Phase, SEND_AT_ONCE, UringConnection};
 use files::installed_descriptor;
 pub use obstacle::Obstacle;
 use opening::Listener;
@@ -45,7 +45,7 @@ pub struct Uring {
     // Dropped before the memory that the kernel writes to.
     ring: Ring,
     buffers: Buffers,
-    connections: Slots<Connection>,
+    connections: Slots<UringConnection>,
     listeners: Vec<Listener>,
     /// Listeners made so far, which numbers them.
     numbered: u32,
@@ -262,7 +262,7 @@ impl Engine for Uring {
     }
 
     fn queued(&self, conn: Conn) -> u64 {
-        self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::unsent)
+        self.connections.get(conn).filter(|c| c.is_full()).map_or(0, UringConnection::unsent)
     }
 
     fn has_sent_all(&mut self, conn: Conn) -> bool {

@@ -27,7 +27,7 @@ pub enum Absent {
 
 /// The counters of all packages and their memory.
 #[derive(Clone, Debug)]
-pub struct Counters(Vec<Counter>);
+pub struct EnergyCounters(Vec<Counter>);
 
 #[derive(Clone, Debug)]
 struct Counter {
@@ -45,8 +45,8 @@ pub struct Look {
     values_uj: Vec<u64>,
 }
 
-impl Counters {
-    /// Those of this machine.
+impl EnergyCounters {
+    /// The counters of this machine.
     ///
     /// # Errors
     /// Why there are none.
@@ -54,7 +54,7 @@ impl Counters {
         Self::below(Path::new("/"))
     }
 
-    /// Those of the machine whose file system is below `root`.
+    /// The counters of the machine whose file system is below `root`.
     ///
     /// # Errors
     /// Why there are none.
@@ -72,7 +72,7 @@ impl Counters {
         }
     }
 
-    /// Their names, each once.
+    /// Names of the counters, each once.
     pub fn names(&self) -> BTreeSet<String> {
         self.0.iter().map(|counter| counter.name.clone()).collect()
     }
@@ -151,8 +151,8 @@ mod tests {
             self.write(zone, "energy_uj", &value_uj.to_string());
         }
 
-        fn counters(&self) -> Result<Counters, Absent> {
-            Counters::below(self.0.path())
+        fn counters(&self) -> Result<EnergyCounters, Absent> {
+            EnergyCounters::below(self.0.path())
         }
     }
 

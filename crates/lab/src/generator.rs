@@ -38,11 +38,11 @@ use crate::url::Url;
 pub(crate) use asked::{load_of, whole_seconds};
 pub use foreign::{FOREIGN, foreign};
 pub use hosts::Hosts;
-use hosts::Surroundings;
+use hosts::ProcessSurroundings;
 pub use load::{Load, LoadGenerator, Sessions, Site};
 pub use on_request::{CONNECTED, Generator};
 pub use own::{KernelEngine, Own};
-use process::Job;
+use process::GeneratorProcess;
 pub(crate) use run::version;
 pub use run::{Finished, Manner, run};
 pub use tool::Tool;
@@ -83,7 +83,7 @@ pub struct LoadOrder<'a> {
     pub hosts: Option<&'a Hosts>,
     /// Seed of its random choices.
     pub seed: u64,
-    /// Its end of the wire, where it brings the user-space stack; absent for the kernel's.
+    /// The generator's end of the wire, where it brings the user-space stack; absent for the kernel's.
     pub stack: Option<&'a UserEnd>,
     /// File with the authority to trust, where connections are secured; absent for plain HTTP.
     pub authority: Option<&'a Path>,
@@ -95,7 +95,7 @@ pub enum LoadError {
     /// Nobody wanted it any more.
     #[error("the measurement was interrupted")]
     Unwanted,
-    /// It could not be started, broke off or wrote something else.
+    /// The generator could not be started, broke off or wrote something else.
     #[error("the load generator failed: {problem}")]
     Failed {
         /// How it failed.
@@ -204,13 +204,13 @@ impl LoadOrder<'_> {
         let log = work.join("load.log");
         let options = self.options(tools, link, log.clone());
         let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN + Hosts::patience(self.hosts);
-        let surroundings = Surroundings::of(self.hosts, work);
+        let surroundings = ProcessSurroundings::of(self.hosts, work);
         let most_bytes = MOST_REPORT_BYTES;
-        let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
+        let job = GeneratorProcess { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
         let output = job.run(wanted)?;
         // Whatever its status says about the answers: a whole report is a report.
         read_report(&output.stdout).map_err(|problem| {
-            let own_words = Job::last_words(&log, tools).filter(|_| output.stdout.is_empty());
+            let own_words = GeneratorProcess::last_words(&log, tools).filter(|_| output.stdout.is_empty());
             process::failed(format!("{}: {}", output.ended, own_words.unwrap_or(problem)), &log, tools)
         })
     }

@@ -42,7 +42,7 @@ const HIDDEN: &str = "[hidden]";
 const MARK: &str = "[hidden";
 
 /// A part of a text: from byte to byte.
-type Place = (usize, usize);
+type ByteRange = (usize, usize);
 
 /// What must not be repeated. Clones know the same, also what is learnt later; it shows nothing of what it holds.
 #[derive(Clone, Default)]
@@ -59,7 +59,7 @@ struct Known {
 }
 
 impl Secrets {
-    /// Those among variables of an environment.
+    /// The secrets among variables of an environment.
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut found: Vec<(String, String)> = Vec::new();
         for (name, value) in variables {
@@ -190,7 +190,7 @@ fn without_passwords(text: &str) -> Cow<'_, str> {
 }
 
 /// Where passwords stand in a text, in order.
-fn places(text: &str) -> Vec<Place> {
+fn places(text: &str) -> Vec<ByteRange> {
     let mut places = in_urls(text);
     places.extend(in_queries(text));
     places.extend(assigned(text));
@@ -208,7 +208,7 @@ fn places(text: &str) -> Vec<Place> {
 }
 
 /// Where passwords stand in the URLs of a text.
-fn in_urls(text: &str) -> Vec<Place> {
+fn in_urls(text: &str) -> Vec<ByteRange> {
     let mut places = Vec::new();
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
@@ -224,7 +224,7 @@ fn in_urls(text: &str) -> Vec<Place> {
 }
 
 /// Where parameters with telling names stand behind a path alone: `--path '/users?token=…'`.
-fn in_queries(text: &str) -> impl Iterator<Item = Place> {
+fn in_queries(text: &str) -> impl Iterator<Item = ByteRange> {
     text.match_indices('?').flat_map(|(at, _)| {
         let query = text[at..].split(ends_url).next().unwrap_or_default();
         parameters(query).map(move |(from, to)| (at + from, at + to))
@@ -238,7 +238,7 @@ fn ends_url(c: char) -> bool {
 
 /// The password of `user:password@host`. One that is not encoded as it should be may hold a slash or a question mark; then what
 /// stands behind the colon is no port.
-fn user_info(url: &str) -> Option<Place> {
+fn user_info(url: &str) -> Option<ByteRange> {
     let colon = url.find(':')?;
     let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
     let at = match url[..authority].rfind('@') {
@@ -252,7 +252,7 @@ fn user_info(url: &str) -> Option<Place> {
 
 /// The values of the parameters with telling names. One lasts until the next parameter, or the fragment; in an access token of OAuth
 /// the fragment is one itself (RFC 6749 §4.2.2).
-fn parameters(url: &str) -> impl Iterator<Item = Place> {
+fn parameters(url: &str) -> impl Iterator<Item = ByteRange> {
     let begins = |at: usize| at > 0 && matches!(url.as_bytes()[at - 1], b'?' | b'&' | b'#');
     let offset = |part: &str| part.as_ptr().addr() - url.as_ptr().addr();
     url.split(['&', '#']).filter_map(move |whole| {
@@ -267,7 +267,7 @@ fn parameters(url: &str) -> impl Iterator<Item = Place> {
 
 /// What variables of an environment are set to whose names are telling: `DB_PASSWORD=… exec ./server`. They are known by their capitals
 /// (POSIX.1-2017, 8.1); what has a small letter may be a field of a form, or of a log.
-fn assigned(text: &str) -> Vec<Place> {
+fn assigned(text: &str) -> Vec<ByteRange> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_variable = |name: &str| !name.contains(char::is_lowercase) && is_telling(name);
     let (mut places, mut done) = (Vec::new(), 0);

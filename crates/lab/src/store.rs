@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use assay_model::conformance::{Conformance, Earlier};
 use assay_model::record::{Entry, RECORD_SCHEMA, Record};
-use assay_verdict::Evidence;
+use assay_verdict::DecodedRecord;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -40,9 +40,9 @@ pub struct Store {
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
-    /// Its name.
+    /// The name of the run.
     pub id: String,
-    /// Its path.
+    /// The path of the folder.
     pub path: PathBuf,
     /// Says that somebody is at work in it, until the last clone is dropped or the process dies (flock(2)).
     _at_work: Arc<File>,
@@ -188,7 +188,7 @@ impl Store {
 /// Who was asked for the rules in a run, and what came out; nobody where its record cannot be read.
 fn asked_in(record: &Path) -> Vec<(String, Conformance)> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct Inquired {
         contenders: Vec<One>,
     }
     #[derive(Deserialize)]
@@ -198,7 +198,7 @@ fn asked_in(record: &Path) -> Vec<(String, Conformance)> {
     }
     let text = assay_file::read(record, MAX_RECORD_BYTES).unwrap_or_default();
     let asked: Vec<One> =
-        serde_json::from_str(&text).map_or_else(|_| Vec::new(), |asked: Asked| asked.contenders);
+        serde_json::from_str(&text).map_or_else(|_| Vec::new(), |asked: Inquired| asked.contenders);
     asked.into_iter().filter_map(|one| Some((one.name, one.conformance?))).collect()
 }
 
@@ -278,7 +278,7 @@ impl RunFolder {
     /// # Errors
     /// [`LabError::StoreNotWritable`], and [`LabError::Unreadable`] when one of them cannot be read.
     pub fn save_histograms(&self, record: &Record) -> Result<(), LabError> {
-        self.write_whole("histograms.hlog", histogram_log(&Evidence::of(record)?).as_bytes())
+        self.write_whole("histograms.hlog", histogram_log(&DecodedRecord::of(record)?).as_bytes())
     }
 
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
@@ -290,7 +290,7 @@ impl RunFolder {
 /// Every window's service times in the HdrHistogram log format, version 1.3, tagged `CONTENDER/WORKLOAD/CONNECTIONS/ROUND`
 /// (the load before the round where it is not the capacity);
 /// times in seconds after the run's start, the greatest value in milliseconds, as that format's readers expect.
-pub fn histogram_log(evidence: &Evidence<'_>) -> String {
+pub fn histogram_log(evidence: &DecodedRecord<'_>) -> String {
     let record = evidence.record;
     let start =
         record.started_at.parse::<Timestamp>().map_or(0.0, |start| start.as_millisecond() as f64 / 1e3);
@@ -425,7 +425,7 @@ mod tests {
         assert!(error.contains("assay-record/99") && error.contains(RECORD_SCHEMA), "{error}");
     }
 
-    /// It is no record over loopback.
+    /// A record whose link cannot be read is no record over loopback.
     #[test]
     fn a_record_whose_link_cannot_be_read_is_an_error_that_names_it() {
         let root = tempfile::tempdir().expect("folder");
@@ -511,7 +511,7 @@ mod tests {
     #[test]
     fn the_histogram_log_has_a_tagged_line_for_every_window() {
         let record = testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]);
-        let log = histogram_log(&Evidence::of(&record).expect("readable"));
+        let log = histogram_log(&DecodedRecord::of(&record).expect("readable"));
         let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=")).collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("Tag=a/hello/64/0,"), "{}", lines[0]);

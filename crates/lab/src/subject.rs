@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_link::Spec;
-use assay_model::contender::{Build, Contender, Kind, Need, Run};
+use assay_model::contender::{Build, Contender, Kind, Need, ServerCommand};
 use assay_model::identity::{Identity, Origin};
 use assay_model::protocol::Protocol;
 use assay_model::record::Entry;
@@ -90,7 +90,7 @@ pub struct Process {
     /// How to build it.
     pub build: Option<Build>,
     /// How to start it.
-    pub run: Run,
+    pub run: ServerCommand,
     /// Commands that print versions.
     pub versions: BTreeMap<String, Vec<String>>,
     /// What its commands are given of our own environment.
@@ -190,7 +190,7 @@ impl Subject {
         let single = !is_told_to && !command.contains(['\n', ';', '&', '|', '<', '>', '(', ')', '=']);
         let script = if single { format!("exec {command}") } else { command.to_owned() };
         // `${…}` is the shell's here: it finds the same variables in its environment.
-        let run = Run {
+        let run = ServerCommand {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
             stack_arguments: Vec::new(),
             profile_arguments: Vec::new(),

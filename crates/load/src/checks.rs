@@ -1,9 +1,9 @@
 //! What the generator has to say about its own trustworthiness
-//! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from evidence to checks.
+//! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from observations to checks.
 
 use assay_fleet::{Late, lag};
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence as Found, InFlight};
+use assay_model::evidence::{Evidence, InFlight};
 use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -52,7 +52,7 @@ const EDGE_REQUESTS: u64 = 2000;
 const LITTLE_LIMIT: f64 = 0.01;
 
 /// What the checks are made from.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct Observations<'a> {
     pub(crate) is_open: bool,
     /// Length of all windows together.
     pub(crate) window: Nanos,
@@ -79,85 +79,85 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// All rules that apply, in a fixed order.
-pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
+pub(crate) fn all(observed: &Observations<'_>) -> Vec<Check> {
     let mut checks = vec![
-        answers(evidence),
-        saturation(evidence),
-        disturbance(evidence),
-        failures(evidence),
-        unfinished(evidence),
+        answers(observed),
+        saturation(observed),
+        disturbance(observed),
+        failures(observed),
+        unfinished(observed),
     ];
-    if evidence.is_open {
-        checks.extend([send_lag(evidence), offered_load(evidence)]);
+    if observed.is_open {
+        checks.extend([send_lag(observed), offered_load(observed)]);
     }
-    let wanted = evidence.in_flight_wanted.filter(|_| are_connections_kept(evidence));
-    checks.extend(wanted.map(|wanted| in_flight(evidence, wanted)));
-    checks.extend(evidence.shortest.and_then(|shortest| window_length(evidence, shortest)));
+    let wanted = observed.in_flight_wanted.filter(|_| are_connections_kept(observed));
+    checks.extend(wanted.map(|wanted| in_flight(observed, wanted)));
+    checks.extend(observed.shortest.and_then(|shortest| window_length(observed, shortest)));
     checks.extend([
-        littles_law(evidence),
-        unsolicited(evidence),
-        connections(evidence),
-        local_ports(evidence),
+        littles_law(observed),
+        unsolicited(observed),
+        connections(observed),
+        local_ports(observed),
     ]);
-    checks.extend(evidence.stack.map(retransmissions));
+    checks.extend(observed.stack.map(retransmissions));
     checks
 }
 
 /// A window without a single right answer has measured nothing.
-fn answers(evidence: &Evidence<'_>) -> Check {
-    let ok = evidence.recorder.window.ok;
-    check(Rule::Answers, ok == 0, CheckOutcome::Void, Found::RightAnswers { ok })
+fn answers(observed: &Observations<'_>) -> Check {
+    let ok = observed.recorder.window.ok;
+    check(Rule::Answers, ok == 0, CheckOutcome::Void, Evidence::RightAnswers { ok })
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs
 /// too: a warning is evidence for it.
-fn saturation(evidence: &Evidence<'_>) -> Check {
-    let busiest = evidence.busy_shares.iter().copied().fold(0.0, f64::max);
-    let (limit, outcome) = match evidence.is_open {
+fn saturation(observed: &Observations<'_>) -> Check {
+    let busiest = observed.busy_shares.iter().copied().fold(0.0, f64::max);
+    let (limit, outcome) = match observed.is_open {
         true => (BUSY_LIMIT_OPEN, CheckOutcome::Void),
         false => (BUSY_LIMIT_CLOSED, CheckOutcome::Warn),
     };
-    let seen = Found::BusiestThread { busy_share: busiest };
+    let seen = Evidence::BusiestThread { busy_share: busiest };
     check(Rule::GeneratorSaturated, busiest > limit, outcome, seen)
 }
 
 /// Whether other programs had the generator's CPUs while it wanted them.
-fn disturbance(evidence: &Evidence<'_>) -> Check {
-    let longest = evidence.waiting_shares.iter().copied().fold(0.0, f64::max);
+fn disturbance(observed: &Observations<'_>) -> Check {
+    let longest = observed.waiting_shares.iter().copied().fold(0.0, f64::max);
     let outcome = if longest > WAITING_LIMIT_VOID { CheckOutcome::Void } else { CheckOutcome::Warn };
-    let seen = Found::ThreadWaited {
+    let seen = Evidence::ThreadWaited {
         waiting_share: longest,
-        involuntary_switches: evidence.involuntary_switches,
+        involuntary_switches: observed.involuntary_switches,
         beside_database: false,
         beside_upstream: false,
         beside_server: None,
     };
-    let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
+    let is_long = longest * observed.window.0 as f64 > WAITING_FLOOR.0 as f64;
     check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
-fn failures(evidence: &Evidence<'_>) -> Check {
-    let window = &evidence.recorder.window;
-    let seen = Found::Failures { ok: window.ok, errors: window.errors() };
+fn failures(observed: &Observations<'_>) -> Check {
+    let window = &observed.recorder.window;
+    let seen = Evidence::Failures { ok: window.ok, errors: window.errors() };
     check(Rule::Failures, window.failed() > 0, CheckOutcome::Warn, seen)
 }
 
 /// Requests without an end have a latency that is only known to be long. What was due in the window and never sent is among the times,
 /// too, so these tell of how many percentiles are bounds.
-fn unfinished(evidence: &Evidence<'_>) -> Check {
-    let Recorder { censored, times, total, .. } = evidence.recorder;
+fn unfinished(observed: &Observations<'_>) -> Check {
+    let Recorder { censored, times, total, .. } = observed.recorder;
     let unsent = total.errors().get(&ErrorClass::UnsentEnd).copied().unwrap_or_default();
     let unanswered = (*censored).max(times.censored.count());
-    let seen = Found::Unanswered { unanswered, requests: unanswered + times.service.count() };
+    let seen = Evidence::Unanswered { unanswered, requests: unanswered + times.service.count() };
     check(Rule::Unfinished, censored + unsent > 0, CheckOutcome::Warn, seen)
 }
 
 /// Requests that left late. Both ends of a response time are known then, from the moment it was due and from the one when it
 /// left, and the truth lies between: only a percentile at which they differ is not known. Which these are follows from the
 /// histograms again wherever one is printed.
-fn send_lag(evidence: &Evidence<'_>) -> Check {
-    let recorder = evidence.recorder;
+fn send_lag(observed: &Observations<'_>) -> Check {
+    let recorder = observed.recorder;
     let nothing = Waits::default();
     let waits = recorder.waits.as_ref().unwrap_or(&nothing);
     let (seen, is_unknown) = lag(&Late {
@@ -171,40 +171,40 @@ fn send_lag(evidence: &Evidence<'_>) -> Check {
 
 /// Whether requests went one after another on the connections that were asked for. Where a server closes them, or requests fail, what
 /// is in flight is a matter of how long it takes to connect again.
-fn are_connections_kept(evidence: &Evidence<'_>) -> bool {
-    let total = &evidence.recorder.total;
-    let reopened = evidence.opened.saturating_sub(u64::from(evidence.connections)) as f64;
+fn are_connections_kept(observed: &Observations<'_>) -> bool {
+    let total = &observed.recorder.total;
+    let reopened = observed.opened.saturating_sub(u64::from(observed.connections)) as f64;
     total.failed() == 0 && reopened <= REOPENED * total.ok as f64
 }
 
 /// Whether a closed loop had in flight what it is said to have. What the generator takes between an answer and the next
 /// request is missing, and then the times are those at fewer in flight.
-fn in_flight(evidence: &Evidence<'_>, wanted: f64) -> Check {
-    let mean = evidence.mean_in_flight.unwrap_or(0.0);
+fn in_flight(observed: &Observations<'_>, wanted: f64) -> Check {
+    let mean = observed.mean_in_flight.unwrap_or(0.0);
     let is_short = wanted - mean > (wanted * KEPT_BACK).max(KEPT_BACK_FLOOR);
     let greatest = |shares: &[f64]| Some(shares.iter().copied().fold(0.0, f64::max));
-    let (busy_share, waiting_share) = (greatest(evidence.busy_shares), greatest(evidence.waiting_shares));
-    let seen = Found::InFlight(InFlight { mean, wanted, busy_share, waiting_share });
+    let (busy_share, waiting_share) = (greatest(observed.busy_shares), greatest(observed.waiting_shares));
+    let seen = Evidence::InFlight(InFlight { mean, wanted, busy_share, waiting_share });
     check(Rule::InFlight, is_short, CheckOutcome::Warn, seen)
 }
 
 /// Whether a window is many times as long as a response, wrong ones and those that were given up included. Absent where nothing was sent.
-fn window_length(evidence: &Evidence<'_>, shortest: Nanos) -> Option<Check> {
-    let times = &evidence.recorder.times;
+fn window_length(observed: &Observations<'_>, shortest: Nanos) -> Option<Check> {
+    let times = &observed.recorder.times;
     let mut all = times.service.clone();
     all.merge(&times.wrong);
     all.merge(&times.censored);
     let (mean, length) = (all.mean()?, shortest.0 as f64);
-    let seen = Found::WindowLength { responses: length / mean.max(1.0), mean_ns: Nanos(mean as u64) };
+    let seen = Evidence::WindowLength { responses: length / mean.max(1.0), mean_ns: Nanos(mean as u64) };
     Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, CheckOutcome::Warn, seen))
 }
 
-fn offered_load(evidence: &Evidence<'_>) -> Check {
-    let (intended, sent) = (evidence.intended_in_window, evidence.recorder.flow.entered_in_window());
+fn offered_load(observed: &Observations<'_>) -> Check {
+    let (intended, sent) = (observed.intended_in_window, observed.recorder.flow.entered_in_window());
     // A request that was due just before the end may be sent just after it.
     let missing = intended.saturating_sub(sent) as f64;
-    let short = missing > (1.0 - OFFERED_SHARE) * intended.max(EDGE_REQUESTS) as f64 || evidence.given_up > 0;
-    let seen = Found::Offered { due: intended, sent, given_up: evidence.given_up };
+    let short = missing > (1.0 - OFFERED_SHARE) * intended.max(EDGE_REQUESTS) as f64 || observed.given_up > 0;
+    let seen = Evidence::Offered { due: intended, sent, given_up: observed.given_up };
     check(Rule::OfferedLoad, short, CheckOutcome::Void, seen)
 }
 
@@ -212,34 +212,34 @@ fn offered_load(evidence: &Evidence<'_>) -> Check {
 /// parts of latencies that lie outside the window left out on both sides. Both sides are made of the same two stamps of each
 /// request, so this proves that none was lost or counted twice, and nothing about when the stamps were taken. The latencies are those of
 /// the requests that ended in the window; the histograms hold those that began in it.
-fn littles_law(evidence: &Evidence<'_>) -> Check {
-    let recorder = evidence.recorder;
-    let lambda_w = recorder.edges.apply(recorder.ended_ns) / evidence.window.0.max(1) as f64;
-    let l = evidence.mean_in_flight.unwrap_or(0.0);
+fn littles_law(observed: &Observations<'_>) -> Check {
+    let recorder = observed.recorder;
+    let lambda_w = recorder.edges.apply(recorder.ended_ns) / observed.window.0.max(1) as f64;
+    let l = observed.mean_in_flight.unwrap_or(0.0);
     let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
-    let seen = Found::LittlesLaw { in_flight: l, throughput_times_latency: lambda_w };
+    let seen = Evidence::LittlesLaw { in_flight: l, throughput_times_latency: lambda_w };
     check(Rule::LittlesLaw, difference > LITTLE_LIMIT, CheckOutcome::Void, seen)
 }
 
-fn unsolicited(evidence: &Evidence<'_>) -> Check {
-    let connections = evidence.recorder.unsolicited;
-    check(Rule::UnsolicitedBytes, connections > 0, CheckOutcome::Warn, Found::Unsolicited { connections })
+fn unsolicited(observed: &Observations<'_>) -> Check {
+    let connections = observed.recorder.unsolicited;
+    check(Rule::UnsolicitedBytes, connections > 0, CheckOutcome::Warn, Evidence::Unsolicited { connections })
 }
 
-fn connections(evidence: &Evidence<'_>) -> Check {
-    let (asked, opened) = (u64::from(evidence.connections), evidence.opened);
-    check(Rule::Connections, opened < asked, CheckOutcome::Warn, Found::Connections { asked, opened })
+fn connections(observed: &Observations<'_>) -> Check {
+    let (asked, opened) = (u64::from(observed.connections), observed.opened);
+    check(Rule::Connections, opened < asked, CheckOutcome::Warn, Evidence::Connections { asked, opened })
 }
 
 /// Without a free local port nothing is sent, which is no fault of the server's.
-fn local_ports(evidence: &Evidence<'_>) -> Check {
-    let requests = evidence.recorder.total.count(ErrorClass::AddressExhausted);
-    check(Rule::LocalPorts, requests > 0, CheckOutcome::Void, Found::NoPort { requests })
+fn local_ports(observed: &Observations<'_>) -> Check {
+    let requests = observed.recorder.total.count(ErrorClass::AddressExhausted);
+    check(Rule::LocalPorts, requests > 0, CheckOutcome::Void, Evidence::NoPort { requests })
 }
 
 /// Where nothing is lost, a retransmission timer that ran out is a stall of one of the two ends, and of a second at least.
 fn retransmissions(stack: &StackCounts) -> Check {
-    let seen = Found::Retransmissions {
+    let seen = Evidence::Retransmissions {
         wire: stack.wire.clone(),
         timeouts: stack.retransmission_timeouts,
         segments: stack.retransmitted_segments,
@@ -248,7 +248,7 @@ fn retransmissions(stack: &StackCounts) -> Check {
     check(Rule::Retransmissions, stack.has_stalled(), CheckOutcome::Void, seen)
 }
 
-fn check(rule: Rule, objection: bool, outcome: CheckOutcome, evidence: Found) -> Check {
+fn check(rule: Rule, objection: bool, outcome: CheckOutcome, evidence: Evidence) -> Check {
     Check { rule, outcome: if objection { outcome } else { CheckOutcome::Pass }, evidence }
 }
 
@@ -268,8 +268,8 @@ mod tests {
         recorder
     }
 
-    fn evidence<'a>(is_open: bool, recorder: &'a Recorder, busy_shares: &'a [f64]) -> Evidence<'a> {
-        Evidence {
+    fn observed<'a>(is_open: bool, recorder: &'a Recorder, busy_shares: &'a [f64]) -> Observations<'a> {
+        Observations {
             is_open,
             window: WINDOW,
             shortest: Some(WINDOW),
@@ -315,7 +315,7 @@ mod tests {
     fn a_sound_run_passes_everything() {
         for is_open in [false, true] {
             let recorder = traffic(is_open, 0);
-            let checks = all(&evidence(is_open, &recorder, &[0.5, 0.79]));
+            let checks = all(&observed(is_open, &recorder, &[0.5, 0.79]));
             assert!(checks.iter().all(|check| check.outcome == CheckOutcome::Pass), "{checks:?}");
         }
     }
@@ -324,15 +324,15 @@ mod tests {
     fn a_busy_generator_voids_an_open_run_and_is_evidence_in_a_closed_one() {
         let recorder = recorder(true);
         assert_eq!(
-            outcome(&all(&evidence(true, &recorder, &[0.1, 0.81])), Rule::GeneratorSaturated),
+            outcome(&all(&observed(true, &recorder, &[0.1, 0.81])), Rule::GeneratorSaturated),
             CheckOutcome::Void
         );
         assert_eq!(
-            outcome(&all(&evidence(false, &recorder, &[0.81])), Rule::GeneratorSaturated),
+            outcome(&all(&observed(false, &recorder, &[0.81])), Rule::GeneratorSaturated),
             CheckOutcome::Pass
         );
         assert_eq!(
-            outcome(&all(&evidence(false, &recorder, &[0.96])), Rule::GeneratorSaturated),
+            outcome(&all(&observed(false, &recorder, &[0.96])), Rule::GeneratorSaturated),
             CheckOutcome::Warn
         );
     }
@@ -345,9 +345,9 @@ mod tests {
         {
             let shares = [0.0, share];
             let waiting = |window| {
-                let evidence =
-                    Evidence { waiting_shares: &shares, window, ..evidence(false, &recorder, &[0.1]) };
-                outcome(&all(&evidence), Rule::GeneratorDisturbed)
+                let observed =
+                    Observations { waiting_shares: &shares, window, ..observed(false, &recorder, &[0.1]) };
+                outcome(&all(&observed), Rule::GeneratorDisturbed)
             };
             assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, CheckOutcome::Pass));
         }
@@ -357,7 +357,7 @@ mod tests {
     fn want_of_ports_voids() {
         let mut recorder = traffic(false, 0);
         recorder.failed_unsent(ErrorClass::AddressExhausted, 1, Nanos(5));
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), Rule::LocalPorts), CheckOutcome::Void);
+        assert_eq!(outcome(&all(&observed(false, &recorder, &[0.1])), Rule::LocalPorts), CheckOutcome::Void);
     }
 
     #[test]
@@ -367,9 +367,9 @@ mod tests {
             [(true, 0, CheckOutcome::Pass), (true, 1, CheckOutcome::Void), (false, 1, CheckOutcome::Pass)]
         {
             let stack = StackCounts { lossless, retransmission_timeouts: timeouts, ..StackCounts::default() };
-            let evidence = Evidence { stack: Some(&stack), ..evidence(false, &recorder, &[0.1]) };
+            let observed = Observations { stack: Some(&stack), ..observed(false, &recorder, &[0.1]) };
             assert_eq!(
-                outcome(&all(&evidence), Rule::Retransmissions),
+                outcome(&all(&observed), Rule::Retransmissions),
                 expected,
                 "{timeouts} timers, {lossless}"
             );
@@ -379,8 +379,8 @@ mod tests {
     #[test]
     fn a_late_generator_spoils_short_times() {
         let (late, in_time) = (traffic(true, 51_000), traffic(true, 49_000));
-        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), Rule::SendLag), CheckOutcome::Warn);
-        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
+        assert_eq!(outcome(&all(&observed(true, &late, &[0.1])), Rule::SendLag), CheckOutcome::Warn);
+        assert_eq!(outcome(&all(&observed(true, &in_time, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
     }
 
     /// 120,000 requests through a queue with exponential gaps and service times, of which the slowest hundredth takes 15 ms and
@@ -412,22 +412,22 @@ mod tests {
     #[test]
     fn lag_spoils_only_the_percentiles_that_it_changes() {
         let spoilt = |recorder: &Recorder| {
-            let checks = all(&evidence(true, recorder, &[0.1]));
+            let checks = all(&observed(true, recorder, &[0.1]));
             let check = checks.into_iter().find(|check| check.rule == Rule::SendLag).unwrap();
-            let Found::SendLag { unknown, .. } = check.evidence else { panic!("{check:?}") };
+            let Evidence::SendLag { unknown, .. } = check.evidence else { panic!("{check:?}") };
             unknown
         };
         // 306 us at the 99th percentile of lag, against 2.3 ms at the median and 15 ms at the 99th percentile.
         let seldom = queue(|i| if i % 50 == 0 { 306_000 } else { 4_000 });
         assert!(spoilt(&seldom).is_empty());
-        assert_eq!(outcome(&all(&evidence(true, &seldom, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
+        assert_eq!(outcome(&all(&observed(true, &seldom, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
         let always = queue(|_| 600_000);
         assert_eq!(spoilt(&always), [0.5, 0.9]);
-        let checks = all(&evidence(true, &always, &[0.1]));
+        let checks = all(&observed(true, &always, &[0.1]));
         let check = checks.iter().find(|check| check.rule == Rule::SendLag).unwrap();
         assert!(
             check.outcome == CheckOutcome::Warn
-                && matches!(&check.evidence, Found::SendLag { unknown, .. } if unknown == &[0.5, 0.9]),
+                && matches!(&check.evidence, Evidence::SendLag { unknown, .. } if unknown == &[0.5, 0.9]),
             "{check:?}"
         );
     }
@@ -436,24 +436,24 @@ mod tests {
     fn a_closed_loop_that_keeps_requests_back_is_told() {
         let recorder = traffic(false, 0);
         let told = |mean, wanted| {
-            let of = Evidence {
+            let of = Observations {
                 mean_in_flight: Some(mean),
                 in_flight_wanted: Some(wanted),
-                ..evidence(false, &recorder, &[0.1])
+                ..observed(false, &recorder, &[0.1])
             };
             outcome(&all(&of), Rule::InFlight)
         };
-        let reopened = Evidence {
+        let reopened = Observations {
             mean_in_flight: Some(0.1),
             in_flight_wanted: Some(64.0),
             opened: 700,
-            ..evidence(false, &recorder, &[0.1])
+            ..observed(false, &recorder, &[0.1])
         };
         assert!(
             all(&reopened).iter().all(|check| check.rule != Rule::InFlight),
             "it is a matter of connecting"
         );
-        let seldom = Evidence { opened: 30, ..reopened };
+        let seldom = Observations { opened: 30, ..reopened };
         assert_eq!(outcome(&all(&seldom), Rule::InFlight), CheckOutcome::Warn);
         assert_eq!((told(61.0, 64.0), told(60.5, 64.0)), (CheckOutcome::Pass, CheckOutcome::Warn));
         assert_eq!(
@@ -467,10 +467,11 @@ mod tests {
         // Each takes a thousandth of the window.
         let recorder = traffic(false, 0);
         for (length, expected) in [(10_000, CheckOutcome::Pass), (9_000, CheckOutcome::Warn)] {
-            let evidence = Evidence { shortest: Some(Nanos(length)), ..evidence(false, &recorder, &[0.1]) };
-            assert_eq!(outcome(&all(&evidence), Rule::WindowLength), expected, "{length}");
+            let observed =
+                Observations { shortest: Some(Nanos(length)), ..observed(false, &recorder, &[0.1]) };
+            assert_eq!(outcome(&all(&observed), Rule::WindowLength), expected, "{length}");
         }
-        let counted = Evidence { shortest: None, ..evidence(false, &recorder, &[0.1]) };
+        let counted = Observations { shortest: None, ..observed(false, &recorder, &[0.1]) };
         assert!(all(&counted).iter().all(|check| check.rule != Rule::WindowLength));
     }
 
@@ -488,9 +489,9 @@ mod tests {
         recorder.sent(flight.sent);
         recorder.failed(&flight, ErrorClass::HeadTimeout, end);
         assert_eq!((recorder.times.wrong.count(), recorder.times.censored.count()), (500, 1));
-        let checks = all(&evidence(false, &recorder, &[0.1]));
+        let checks = all(&observed(false, &recorder, &[0.1]));
         let found = checks.iter().find(|check| check.rule == Rule::WindowLength).expect("told");
-        let Found::WindowLength { mean_ns, .. } = found.evidence else { panic!("{found:?}") };
+        let Evidence::WindowLength { mean_ns, .. } = found.evidence else { panic!("{found:?}") };
         assert!((9_000..11_000).contains(&mean_ns.0) && found.outcome == CheckOutcome::Pass, "{found:?}");
         assert!(checks.iter().all(|check| check.rule != Rule::InFlight), "{checks:?}");
     }
@@ -498,10 +499,10 @@ mod tests {
     #[test]
     fn a_load_that_was_not_offered_voids_an_open_run() {
         let recorder = traffic(true, 0);
-        let due = |n| Evidence { intended_in_window: n, ..evidence(true, &recorder, &[0.1]) };
+        let due = |n| Observations { intended_in_window: n, ..observed(true, &recorder, &[0.1]) };
         assert_eq!(outcome(&all(&due(1001)), Rule::OfferedLoad), CheckOutcome::Pass, "at the window's edge");
         assert_eq!(outcome(&all(&due(1002)), Rule::OfferedLoad), CheckOutcome::Void);
-        let given_up = Evidence { given_up: 1, ..evidence(true, &recorder, &[0.1]) };
+        let given_up = Observations { given_up: 1, ..observed(true, &recorder, &[0.1]) };
         assert_eq!(outcome(&all(&given_up), Rule::OfferedLoad), CheckOutcome::Void);
     }
 
@@ -511,7 +512,7 @@ mod tests {
             let mut recorder = traffic(is_open, 0);
             (0..20).for_each(|_| recorder.sent(Nanos(1000)));
             assert_eq!(
-                outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw),
+                outcome(&all(&observed(is_open, &recorder, &[0.1])), Rule::LittlesLaw),
                 CheckOutcome::Void
             );
         }
@@ -523,9 +524,9 @@ mod tests {
         recorder.failed_unsent(ErrorClass::ConnectRefused, 1, Nanos(5));
         recorder.censored = 1;
         recorder.unsolicited = 1;
-        let evidence = Evidence { opened: 0, ..evidence(false, &recorder, &[0.1]) };
+        let observed = Observations { opened: 0, ..observed(false, &recorder, &[0.1]) };
         for rule in [Rule::Failures, Rule::Unfinished, Rule::UnsolicitedBytes, Rule::Connections] {
-            assert_eq!(outcome(&all(&evidence), rule), CheckOutcome::Warn, "{rule}");
+            assert_eq!(outcome(&all(&observed), rule), CheckOutcome::Warn, "{rule}");
         }
     }
 }

@@ -4,13 +4,13 @@ mod reader;
 mod request;
 
 use assay_model::load::ErrorClass;
-use assay_model::template::{Numbers, Part};
+use assay_model::template::{Numbers, TextPart};
 use assay_model::units::Nanos;
 
 use crate::LoadError;
 use crate::inspection::Answer;
 use crate::plan::LoadPlan;
-use crate::protocol::{Breach, End, Line, Loss, Parcel, Progress, Protocol};
+use crate::protocol::{Breach, End, Line, Loss, Parcel, Protocol, Received};
 use crate::slot::Flight;
 use crate::traffic::Traffic;
 use reader::{Advance, Malformed, Reader};
@@ -133,7 +133,7 @@ impl Protocol for Http1 {
         traffic: &mut Traffic,
         input: &[u8],
         now: Nanos,
-    ) -> Result<Progress, Breach> {
+    ) -> Result<Received, Breach> {
         if line.in_flight == 0 {
             return Err(unasked(input));
         }
@@ -144,7 +144,7 @@ impl Protocol for Http1 {
         let bit = kind_bit(flight.kind);
         let advance = line.reader.advance(traffic.judge(flight), line.proven & bit != 0, input);
         match advance.map_err(|error| Breach::Malformed(error.to_string()))? {
-            Advance::More(used) => Ok(Progress::More(used)),
+            Advance::More(used) => Ok(Received::More(used)),
             Advance::Done { used, .. } if line.in_flight == 1 && used < input.len() => {
                 Err(Breach::Malformed(Malformed::Trailing.to_string()))
             }
@@ -157,7 +157,7 @@ impl Protocol for Http1 {
                     true => End::Premature(answer),
                     false => End::Answered(answer),
                 };
-                Ok(Progress::Ended { used, place, end })
+                Ok(Received::Ended { used, place, end })
             }
         }
     }
@@ -177,7 +177,7 @@ impl Http1 {
     /// What is unaccepted, written anew, as far as there is room.
     fn write(&mut self, line: &Pipeline, row: &[Flight], traffic: &Traffic) -> &[u8] {
         self.written.clear();
-        let mut out = Part::new(line.accepted_bytes as usize, WRITTEN_BYTES, &mut self.written);
+        let mut out = TextPart::new(line.accepted_bytes as usize, WRITTEN_BYTES, &mut self.written);
         for i in line.in_flight - line.unaccepted..line.in_flight {
             let flight = &row[line.place(i) as usize];
             self.requests[flight.kind as usize].write(traffic.draw_of(flight), flight.is_last, &mut out);

@@ -22,7 +22,7 @@ use assay_model::units::Nanos;
 use crate::LoadError;
 use crate::inspection::Answer;
 use crate::plan::LoadPlan;
-use crate::protocol::{Breach, Line, Loss, Parcel, Progress, Protocol};
+use crate::protocol::{Breach, Line, Loss, Parcel, Protocol, Received};
 use crate::slot::Flight;
 use crate::traffic::Traffic;
 use request::Request;
@@ -59,7 +59,7 @@ pub(crate) struct Multiplex {
     wire: Option<Box<Wire>>,
 }
 
-/// Both directions of a connection, and its streams.
+/// A connection in both directions, and its streams.
 struct Wire {
     connection: Connection,
     encoder: Encoder,
@@ -166,10 +166,10 @@ impl Protocol for Http2 {
         traffic: &mut Traffic,
         input: &[u8],
         now: Nanos,
-    ) -> Result<Progress, Breach> {
-        let Some(wire) = &mut line.wire else { return Ok(Progress::More(input.len())) };
+    ) -> Result<Received, Breach> {
+        let Some(wire) = &mut line.wire else { return Ok(Received::More(input.len())) };
         if let Some((place, end)) = wire.streams.next_ended() {
-            return Ok(Progress::Ended { used: 0, place, end });
+            return Ok(Received::Ended { used: 0, place, end });
         }
         // A refusal in TLS is shorter than the head of a frame.
         if !wire.connection.has_begun() && input.starts_with(TLS_ALERT) {
@@ -178,7 +178,7 @@ impl Protocol for Http2 {
         let mut used = 0;
         loop {
             match wire.connection.read(&input[used..]) {
-                Ok(None) => return Ok(Progress::More(used)),
+                Ok(None) => return Ok(Received::More(used)),
                 Ok(Some((bytes, event))) => {
                     used += bytes;
                     let Wire { connection, encoder, streams, .. } = &mut **wire;
@@ -186,7 +186,7 @@ impl Protocol for Http2 {
                     streams.take(event, &mut scene).map_err(|error| Breach::Malformed(error.to_string()))?;
                     wire.write_bodies();
                     if let Some((place, end)) = wire.streams.next_ended() {
-                        return Ok(Progress::Ended { used, place, end });
+                        return Ok(Received::Ended { used, place, end });
                     }
                 }
                 Err(_) if !wire.connection.has_begun() && input.starts_with(b"HTTP/1.") => {

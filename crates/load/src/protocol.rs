@@ -90,7 +90,7 @@ pub(crate) trait Protocol: Sized {
         traffic: &mut Traffic,
         input: &[u8],
         now: Nanos,
-    ) -> Result<Progress, Breach>;
+    ) -> Result<Received, Breach>;
 
     /// The server has ended the connection: the answer that ends with it, and its place, if there is one.
     fn end(&mut self, line: &mut Self::Line, row: &[Flight], traffic: &mut Traffic) -> Option<(u16, Answer)>;
@@ -98,10 +98,10 @@ pub(crate) trait Protocol: Sized {
 
 /// How far receiving got.
 #[derive(Debug)]
-pub(crate) enum Progress {
-    /// So many bytes are dealt with, and no request has ended.
+pub(crate) enum Received {
+    /// Bytes that are dealt with, where no request has ended.
     More(usize),
-    /// So many bytes are dealt with, and a request has ended with them.
+    /// Bytes that are dealt with, where a request has ended with them.
     Ended { used: usize, place: u16, end: End },
 }
 

@@ -12,7 +12,7 @@ use assay_model::usage::Usage;
 use assay_tcp::Stack;
 
 use crate::LoadError;
-use crate::checks::{self, Evidence};
+use crate::checks::{self, Observations};
 use crate::judge::SAMPLED_ONE_IN;
 use crate::outcome_counts::OutcomeCounts;
 use crate::plan::{Http, LoadPlan, Reuse, Span};
@@ -62,7 +62,7 @@ pub(crate) fn assemble(
     let generator = usage(&outcomes, window);
     let sum = |of: fn(&ThreadOutcome) -> u64| outcomes.iter().map(|outcome| of(outcome)).sum::<u64>();
     let stack = stack(plan, last);
-    let evidence = Evidence {
+    let observed = Observations {
         is_open: plan.is_open(),
         window,
         shortest: measured().map(Window::length).min().filter(|_| matches!(plan.span, Span::Time(_))),
@@ -91,7 +91,7 @@ pub(crate) fn assemble(
         protocol: plan.protocol(),
         window_ns: window,
         warmup_ns: total(measured().map(|window| window.settle)),
-        checks: checks::all(&evidence),
+        checks: checks::all(&observed),
         books: books(&recorder, &outcomes, last),
         window: window_counts(&recorder),
         latency: latency(&recorder)?,

@@ -1,15 +1,15 @@
 //! How the text of a body becomes the bytes that are sent, or expected.
 
 use assay_model::message;
-use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::template::{Draw, Numbers, Template, TextPart};
 
 /// How the text of a body becomes bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Writing {
-    /// As it stands.
+    /// The text as it stands.
     #[default]
     Plain,
-    /// As the message of Protocol Buffers that it stands for.
+    /// The message of Protocol Buffers that the text stands for.
     Message,
 }
 
@@ -19,7 +19,7 @@ impl Writing {
     #[inline]
     pub(crate) fn write(self, template: &Template, numbers: &Numbers, draw: Draw, out: &mut Vec<u8>) {
         match self {
-            Self::Plain => template.write(numbers, draw, &mut Part::new(0, usize::MAX, out)),
+            Self::Plain => template.write(numbers, draw, &mut TextPart::new(0, usize::MAX, out)),
             Self::Message => drop(message::encode(&template.text(numbers, draw), out)),
         }
     }

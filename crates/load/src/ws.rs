@@ -20,7 +20,7 @@ use rand::{Rng, SeedableRng};
 use crate::LoadError;
 use crate::inspection::Answer;
 use crate::plan::LoadPlan;
-use crate::protocol::{Breach, Parcel, Progress, Protocol};
+use crate::protocol::{Breach, Parcel, Protocol, Received};
 use crate::slot::Flight;
 use crate::traffic::Traffic;
 pub(crate) use channel::Channel;
@@ -108,7 +108,7 @@ impl Protocol for WebSocket {
         traffic: &mut Traffic,
         input: &[u8],
         now: Nanos,
-    ) -> Result<Progress, Breach> {
+    ) -> Result<Received, Breach> {
         let mut used = if line.is_opening() { line.read_answer(input)? } else { 0 };
         while !line.is_opening() {
             let broken = |fault: assay_ws::Fault| Breach::Malformed(fault.to_string());
@@ -137,12 +137,12 @@ impl Protocol for WebSocket {
                     }
                     let fault = (data.kind != self.kind).then_some(ErrorClass::WrongKind);
                     if let Some(answer) = line.inspect(&data, fault, traffic.judge(flight)) {
-                        return Ok(Progress::Ended { used, place, end: line.end_one(answer) });
+                        return Ok(Received::Ended { used, place, end: line.end_one(answer) });
                     }
                 }
             }
         }
-        Ok(Progress::More(used))
+        Ok(Received::More(used))
     }
 
     fn end(&mut self, _: &mut Channel, _: &[Flight], _: &mut Traffic) -> Option<(u16, Answer)> {

@@ -42,7 +42,7 @@ pub struct Comparison {
     /// One row per contender and cell.
     pub rows: Vec<Row>,
     /// What became of each threshold in each row.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ThresholdFinding>,
 }
 
 /// How the rounds of both sides belong together.
@@ -180,7 +180,7 @@ impl Metric {
     /// All, in the order in which they are printed.
     pub const ALL: [Self; 5] = [Self::Rps, Self::P50, Self::P99, Self::Cpu, Self::Memory];
 
-    /// Its name in arguments and files.
+    /// Name of the figure in arguments and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rps => "rps",
@@ -257,20 +257,21 @@ impl From<Threshold> for String {
 
 /// What became of a threshold in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+#[schemars(rename = "Finding")]
+pub struct ThresholdFinding {
     /// The threshold.
     pub threshold: Threshold,
     /// Index of the row.
     pub row: u32,
     /// What was found.
     #[serde(flatten)]
-    pub outcome: Crossing,
+    pub outcome: ThresholdOutcome,
 }
 
 /// Whether a threshold was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Crossing {
+pub enum ThresholdOutcome {
     /// The whole interval lies beyond it: shown beyond the noise.
     Shown,
     /// The whole interval lies on this side of it.

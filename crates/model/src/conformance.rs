@@ -53,12 +53,13 @@ pub struct Conformance {
     /// How long the asking took.
     pub elapsed_ns: Nanos,
     /// One finding per rule, in the order of the suite.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RuleFinding>,
 }
 
 /// What one rule found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+#[schemars(rename = "Finding")]
+pub struct RuleFinding {
     /// Stable name of the rule, such as `two-hosts`.
     pub rule: String,
     /// The rule in a sentence.
@@ -129,7 +130,7 @@ impl Conformance {
     }
 
     /// Rules that are broken, in the order of the suite.
-    pub fn broken(&self) -> impl Iterator<Item = &Finding> {
+    pub fn broken(&self) -> impl Iterator<Item = &RuleFinding> {
         self.findings.iter().filter(|finding| finding.ruling == Ruling::Broken)
     }
 
@@ -159,7 +160,7 @@ mod tests {
         let of = |rulings: &[(&str, Ruling)]| Conformance {
             elapsed_ns: Nanos::ZERO,
             findings: (rulings.iter())
-                .map(|(rule, ruling)| Finding {
+                .map(|(rule, ruling)| RuleFinding {
                     rule: (*rule).to_owned(),
                     sentence: String::new(),
                     source: String::new(),

@@ -43,7 +43,7 @@ pub struct Contender {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
     /// How to start it.
-    pub run: Run,
+    pub run: ServerCommand,
     /// Commands whose output holds a version (its first dotted number), by what they tell the version of.
     #[serde(default)]
     pub versions: BTreeMap<String, Vec<String>>,
@@ -89,7 +89,8 @@ pub struct Build {
 
 /// The server's command, run in the contender's folder with PORT, ADDRESS, CPUS, WORKERS, SCRATCH and PROTOCOL set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Run {
+#[schemars(rename = "Run")]
+pub struct ServerCommand {
     /// Program and arguments; `${PORT}` and its siblings are replaced.
     pub command: Vec<String>,
     /// Further arguments for a program that has a user-space stack of its own and is to use it; `${WIRE}` and

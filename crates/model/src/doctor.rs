@@ -62,7 +62,7 @@ pub struct Finding {
     pub remedy: Option<String>,
     /// What `--fix` would set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<Setting>,
+    pub settings: Vec<KernelSetting>,
 }
 
 /// The parts of a machine, in the order in which they are told.
@@ -83,7 +83,8 @@ pub enum Area {
 
 /// A kernel setting that can be written, and taken back, as a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Setting {
+#[schemars(rename = "Setting")]
+pub struct KernelSetting {
     /// The file under `/proc/sys` or `/sys`.
     pub path: String,
     /// Its value now.

@@ -3,6 +3,7 @@
 mod ages;
 mod answers;
 mod bottleneck;
+pub mod check;
 mod differences;
 mod ended;
 mod generators;
@@ -10,8 +11,8 @@ mod held_back;
 mod hosts;
 mod in_flight;
 mod neighbour;
-mod part;
 mod partial;
+mod proportion;
 mod rounds;
 #[cfg(all(feature = "schemas", not(test)))]
 mod sentences;
@@ -35,15 +36,15 @@ use crate::units::Nanos;
 pub use ages::Ages;
 pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
-pub use differences::{Difference, Foreign};
+pub use differences::{ForeignRun, PropertyDifference};
 pub use ended::ServerEnded;
 pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 pub use held_back::{HeldBack, SelfRatio};
 pub use hosts::{HOST_MARGIN, HostApart, HostMeasure, HostsAlike};
 pub use in_flight::InFlight;
 pub use neighbour::Neighbour;
-pub use part::Part;
 pub use partial::Partial;
+pub use proportion::Proportion;
 pub use rounds::{RestartsUnknown, Rounds};
 #[cfg(all(feature = "schemas", not(test)))]
 pub(crate) use sentences::with_sentences;
@@ -175,7 +176,7 @@ pub enum Evidence {
         segments: u64,
         /// Windows in which one ran out; absent where one window is meant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        windows: Option<Part>,
+        windows: Option<Proportion>,
     },
     /// What connections over TLS agreed on instead of what was asked for.
     TlsOtherwise {
@@ -184,7 +185,7 @@ pub enum Evidence {
         /// What the first connection that did otherwise agreed on.
         agreed: Agreed,
         /// Windows in which one did.
-        windows: Part,
+        windows: Proportion,
     },
     /// How assay was built.
     Build {
@@ -239,7 +240,7 @@ pub enum Evidence {
     /// Little's law over all windows.
     LittleOverWindows {
         /// Those that break it, of those in which it was looked at.
-        broken: Part,
+        broken: Proportion,
         /// What the first of them found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         example: Option<Box<Evidence>>,
@@ -249,22 +250,22 @@ pub enum Evidence {
         /// Share of the worst window.
         share: f64,
         /// Windows that are void for it as a whole.
-        void: Part,
+        void: Proportion,
         /// Turns whose rates do not count for it; absent where none tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        turns: Option<Part>,
+        turns: Option<Proportion>,
     },
     /// The generator's waiting for its CPUs, over several windows.
     GeneratorWaited {
         /// Share of the worst window, all threads together.
         share: f64,
         /// Windows in which it was noticeable.
-        noticeable: Part,
+        noticeable: Proportion,
         /// Windows that are void for it as a whole.
         void: u64,
         /// Turns whose rates do not count for it; absent where none tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        turns: Option<Part>,
+        turns: Option<Proportion>,
         /// What the generator says itself of its worst window, where it objects.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         own: Option<Box<Evidence>>,
@@ -323,10 +324,10 @@ pub enum Evidence {
         /// Standard deviation of its logarithm.
         spread_share: f64,
         /// Windows in one piece in which it was far from usual.
-        outliers: Part,
+        outliers: Proportion,
         /// Turns in which it was; absent where nobody took turns.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        turns: Option<Part>,
+        turns: Option<Proportion>,
         /// What a gauge within turns told; absent where there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gauge: Option<GaugeSeen>,
@@ -392,7 +393,7 @@ pub enum Evidence {
     /// Runs that failed.
     Deaths {
         /// How many.
-        runs: Part,
+        runs: Proportion,
         /// Why the last of them did.
         reason: String,
         /// What helps there, as whoever saw it says.
@@ -402,7 +403,7 @@ pub enum Evidence {
     /// Windows in which the generator found no port.
     NoPorts {
         /// How many.
-        windows: Part,
+        windows: Proportion,
     },
     /// Something else than the server set its figure.
     Limit {
@@ -419,7 +420,7 @@ pub enum Evidence {
     /// Runs whose warm-up ended too early.
     NotWarm {
         /// How many.
-        runs: Part,
+        runs: Proportion,
     },
     /// How the rate of a contender changes with the load that its lives have behind them, by all that was measured.
     SlowMode {
@@ -491,12 +492,12 @@ pub enum Evidence {
         /// The CPU.
         cpu: u32,
         /// Windows in which that was so.
-        windows: Part,
+        windows: Proportion,
     },
     /// Windows in which CPU time of its processes got lost.
     LostCpuTime {
         /// How many.
-        windows: Part,
+        windows: Proportion,
     },
     /// Contenders at the generator's ceiling.
     Bunched {
@@ -508,7 +509,7 @@ pub enum Evidence {
         /// What it found in the worst.
         worst: Box<Evidence>,
         /// How many.
-        windows: Part,
+        windows: Proportion,
     },
     /// Two different runs are compared.
     DifferentRuns {
@@ -522,19 +523,19 @@ pub enum Evidence {
     /// Runs whose figures were imported.
     NotMeasuredHere {
         /// Each with its origin.
-        runs: Vec<Foreign>,
+        runs: Vec<ForeignRun>,
     },
     /// What differs between two runs.
     Differences {
         /// Each with both values.
-        between: Vec<Difference>,
+        between: Vec<PropertyDifference>,
     },
     /// Percentiles with too few answers beyond them.
     FewAnswers {
         /// These, 0 to 1.
         untold: Vec<f64>,
         /// Rounds in which that is so.
-        rounds: Part,
+        rounds: Proportion,
     },
     /// How two servers answered what they were both asked.
     Answers {
@@ -565,7 +566,7 @@ pub enum Evidence {
         /// The cell in which pairs were lost.
         cell: Cell,
         /// Pairs of windows that are void, of all.
-        void: Part,
+        void: Proportion,
         /// Whether they are so many that nothing is told of the others.
         #[serde(default)]
         is_withheld: bool,

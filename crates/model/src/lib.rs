@@ -21,7 +21,6 @@ pub use schemars::JsonSchema;
 
 pub mod arrival;
 pub mod cause;
-pub mod check;
 pub mod comparison;
 pub mod conformance;
 pub mod contender;
@@ -87,4 +86,6 @@ pub mod warmup;
 pub mod why;
 pub mod workload;
 
+// A check holds what it found, and what is withheld holds a check, so they are one module; `check` is its short name.
+pub use evidence::check;
 pub use workload::family;

@@ -72,7 +72,7 @@ pub struct Sampled {
     /// Functions, to which stacks refer.
     pub frames: Vec<Frame>,
     /// What ran on the server's CPUs, each stack once.
-    pub stacks: Vec<Stack>,
+    pub stacks: Vec<CallStack>,
     /// Samples in which the CPU was idle.
     pub idle: u64,
     /// Samples in which processes ran that are not the server's.
@@ -104,7 +104,8 @@ pub enum Clock {
 
 /// One way in which a CPU was found busy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stack {
+#[schemars(rename = "Stack")]
+pub struct CallStack {
     /// Who was at work.
     pub owner: Owner,
     /// Index of the thread's name in [`Sampled::threads`].
@@ -343,13 +344,13 @@ impl Sampled {
     }
 
     /// The function in which a stack was found; absent where a record names none.
-    pub fn innermost(&self, stack: &Stack) -> Option<&Frame> {
+    pub fn innermost(&self, stack: &CallStack) -> Option<&Frame> {
         self.frames.get(*stack.frames.first()? as usize)
     }
 
     /// Share of the server's samples whose innermost function has a name, 0 to 1; absent without samples.
     pub fn named_share(&self) -> Option<f64> {
-        let is_named = |stack: &&Stack| self.innermost(stack).is_some_and(|frame| frame.symbol.is_some());
+        let is_named = |stack: &&CallStack| self.innermost(stack).is_some_and(|frame| frame.symbol.is_some());
         let own = self.stacks.iter().filter(|stack| stack.owner == Owner::Server);
         let named = total(own.filter(is_named).map(|stack| stack.samples));
         let all = self.samples_of(Owner::Server);
@@ -409,7 +410,7 @@ mod tests {
             kind: FrameKind::Native,
         };
         let stack =
-            |owner, frames: &[u32], samples| Stack { owner, thread: 0, frames: frames.to_vec(), samples };
+            |owner, frames: &[u32], samples| CallStack { owner, thread: 0, frames: frames.to_vec(), samples };
         let sampled = Sampled {
             frames: vec![frame(Some("handle")), frame(None)],
             stacks: vec![
@@ -428,7 +429,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_a_share_of_all_there_was() {
-        let stack = |owner, samples| Stack { owner, thread: 0, frames: Vec::new(), samples };
+        let stack = |owner, samples| CallStack { owner, thread: 0, frames: Vec::new(), samples };
         let stacks = vec![stack(Owner::Server, 50), stack(Owner::Kernel, 10)];
         let sampled = Sampled { stacks, idle: 15, others: 5, lost: 20, ..Sampled::default() };
         assert_eq!(sampled.lost_share(), 0.2);

@@ -16,10 +16,10 @@ pub const BYTES: usize = ROWS * WORDS * size_of::<u64>();
 const MARK: u64 = u64::from_be_bytes(*b"asStats1");
 
 /// One row.
-pub type Row = [u64; WORDS];
+pub type StatsRow = [u64; WORDS];
 
 /// What a row is to say.
-pub fn row(counts: &StackCounts) -> Row {
+pub fn row(counts: &StackCounts) -> StatsRow {
     let mut row = [0; WORDS];
     row[..15].copy_from_slice(&[
         MARK,
@@ -42,7 +42,7 @@ pub fn row(counts: &StackCounts) -> Row {
 }
 
 /// The row of a stack that goes on where another was at `base`, whatever was there.
-pub fn behind(base: &Row, mut row: Row) -> Row {
+pub fn behind(base: &StatsRow, mut row: StatsRow) -> StatsRow {
     if base[0] == MARK {
         row.iter_mut().zip(base).skip(2).for_each(|(word, base)| *word = word.wrapping_add(*base));
     }
@@ -54,7 +54,7 @@ pub fn behind(base: &Row, mut row: Row) -> Row {
 pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
     let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or_default();
     let rows = file.chunks_exact(WORDS * size_of::<u64>()).take(ROWS).filter_map(|row| {
-        let [mark, lossless, received_frames, sent_frames, retransmitted_segments, rest @ ..]: Row =
+        let [mark, lossless, received_frames, sent_frames, retransmitted_segments, rest @ ..]: StatsRow =
             std::array::from_fn(|n| word(&row[n * size_of::<u64>()..][..size_of::<u64>()]));
         let [retransmission_timeouts, wire_full, dropped_frames, system_calls, rest @ ..] = rest;
         let [tail_loss_probes, loss_recoveries, dropped_requests, forgotten_handshakes, rest @ ..] = rest;
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    fn file(rows: &[Row]) -> Vec<u8> {
+    fn file(rows: &[StatsRow]) -> Vec<u8> {
         rows.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect()
     }
 

@@ -64,7 +64,7 @@ enum Piece {
     "`{placeholder}`: {why}; write ${{random:1..500}}, ${{sequence}}, ${{letters:1000}}, or ${{name=…}} and ${{name}}, and $${{ where a literal ${{ is meant"
 )]
 pub struct BadPlaceholder {
-    /// As it was written.
+    /// The placeholder as it was written.
     pub placeholder: String,
     /// What is wrong with it.
     pub why: &'static str,
@@ -265,7 +265,7 @@ fn letter_count(count: &str) -> Result<usize, &'static str> {
     count.parse().map_err(|_| "a number of letters is missing, or is no whole number")
 }
 
-/// So many letters.
+/// A text of `count` letters.
 fn letters(count: usize) -> String {
     LETTERS.chars().cycle().take(count).collect()
 }
@@ -302,7 +302,7 @@ impl Template {
 
     /// Writes what it says in this request.
     #[inline]
-    pub fn write(&self, numbers: &Numbers, draw: Draw, out: &mut Part<'_>) {
+    pub fn write(&self, numbers: &Numbers, draw: Draw, out: &mut TextPart<'_>) {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push(text.as_bytes()),
@@ -317,7 +317,7 @@ impl Template {
     /// What it says in this request.
     pub fn text(&self, numbers: &Numbers, draw: Draw) -> String {
         let mut bytes = Vec::new();
-        self.write(numbers, draw, &mut Part::new(0, usize::MAX, &mut bytes));
+        self.write(numbers, draw, &mut TextPart::new(0, usize::MAX, &mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
@@ -330,13 +330,13 @@ pub fn digits(value: u64) -> usize {
 
 /// Where a part of a text is written: after so many bytes that are left out, so many at most.
 #[derive(Debug)]
-pub struct Part<'o> {
+pub struct TextPart<'o> {
     skip: usize,
     room: usize,
     out: &'o mut Vec<u8>,
 }
 
-impl<'o> Part<'o> {
+impl<'o> TextPart<'o> {
     /// Leaves out the first `skip` bytes and appends the next ones to `out`, `room` at most.
     pub fn new(skip: usize, room: usize, out: &'o mut Vec<u8>) -> Self {
         Self { skip, room, out }
@@ -458,7 +458,7 @@ mod tests {
         for from in 0..8 {
             for to in from..10 {
                 let mut part = Vec::new();
-                template.write(&numbers, draw, &mut Part::new(from, to - from, &mut part));
+                template.write(&numbers, draw, &mut TextPart::new(from, to - from, &mut part));
                 assert_eq!(part, &whole.as_bytes()[from..to.min(8)]);
             }
         }

@@ -22,7 +22,7 @@ pub use crate::interval::Interval;
 pub use proxy::{AddedLatency, AddedQuantile, ProxyCost};
 
 /// The judgement of a whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Checks over the whole run, each with its evidence.
     pub trust: Vec<Check>,

@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use assay_host::process::find;
-use assay_model::profile::{Facet, Frame, FrameKind, Owner, Refused, Sampled, Stack};
+use assay_model::profile::{CallStack, Facet, Frame, FrameKind, Owner, Refused, Sampled};
 use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
@@ -284,7 +284,7 @@ fn fold(
         let thread = threads.get(&stack.tid).cloned().unwrap_or_else(|| stack.tid.to_string());
         *counted.entry((owner, names.number(thread), all)).or_default() += samples;
     }
-    let stack = |((owner, thread, frames), samples)| Stack { owner, thread, frames, samples };
+    let stack = |((owner, thread, frames), samples)| CallStack { owner, thread, frames, samples };
     sampled.stacks = counted.into_iter().map(stack).collect();
     sampled.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
     (sampled.frames, sampled.threads) = (frames.all, names.all);

@@ -3,7 +3,7 @@
 use assay_model::record::{Entry, NetworkFacts, NotRun, Record, Run};
 use assay_model::setting::Setting;
 
-use crate::notes::{is_limit, stage_in_words};
+use crate::words::stage_in_words;
 
 /// A network, a contender, or one run of it, that yielded nothing.
 pub(crate) struct Absent<'a> {
@@ -48,7 +48,7 @@ pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
         }
     }
     // Where it is missing, that may be because others are.
-    all.sort_by_key(|absent| absent.name.is_some_and(|name| is_limit(record, name)));
+    all.sort_by_key(|absent| absent.name.is_some_and(|name| record.is_limit(name)));
     all
 }
 

@@ -5,13 +5,12 @@ use assay_model::generator::GeneratorName;
 use assay_model::generator_window::CountedBy;
 use assay_model::record::{GeneratorEntry, Record};
 
-use crate::standings::or_dash;
-use crate::table::{Column, Row, Table};
-use crate::{foreign, format, notes};
+use crate::table::{Column, Row, Table, or_dash};
+use crate::{foreign, format, titles, words};
 
 /// What a table shows; percentiles are each generator's own.
 pub(crate) fn title(crossed: &CrossCheck) -> String {
-    format!("{}: by generator", notes::cell_title(&crossed.cell))
+    format!("{}: by generator", titles::cell_title(&crossed.cell))
 }
 
 /// The table of one cell.
@@ -144,9 +143,8 @@ pub(crate) fn absence(entry: &GeneratorEntry) -> Option<String> {
 /// Every such generator of a run, each with its remedy.
 pub(crate) fn absences(record: &Record) -> Vec<String> {
     let told = record.generators.iter().filter_map(|entry| {
-        let remedy = entry.not_run.as_ref().and_then(|why| why.remedy.as_ref());
-        let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        Some(absence(entry)? + &remedy)
+        let remedy = entry.not_run.as_ref().and_then(|why| why.remedy.as_deref());
+        Some(words::with_remedy(&absence(entry)?, remedy))
     });
     told.collect()
 }

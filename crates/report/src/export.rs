@@ -19,9 +19,10 @@ use assay_model::verdict::{CellVerdict, Verdict};
 use serde::Serialize;
 
 use crate::absent::absent;
+use crate::warnings::{self, disturbed};
 use crate::{
-    ReportError, cross_check, disturbed, foreign, hosts, notes, protocol, proxy, published, rates, stack,
-    standings, text, why, words,
+    ReportError, cross_check, foreign, hosts, published, sentences, standings, tables, text, titles, why,
+    words,
 };
 
 /// Name and version of the format that [`json`] writes.
@@ -44,7 +45,7 @@ pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
         verdict: InWords<'a>,
         record: &'a Record,
     }
-    let in_words = InWords { sentences: words::sentences(record, verdict), verdict };
+    let in_words = InWords { sentences: sentences::of_run(record, verdict), verdict };
     let document = Document { schema: REPORT_SCHEMA, verdict: in_words, record };
     Ok(foreign::json(&serde_json::to_string_pretty(&words::in_words(serde_json::to_value(&document)?))?)
         + "\n")
@@ -53,29 +54,21 @@ pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
 /// The standings, what they are worth, and how to repeat them, as GitHub-flavoured Markdown.
 pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     let mut out = String::new();
-    for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
+    for (i, sentence) in sentences::of_run(record, verdict).iter().enumerate() {
         let sentence = foreign::markdown(sentence);
         out += &if i == 0 { format!("**{sentence}**\n") } else { format!("{sentence}\n") };
     }
-    if let Some(state) = notes::state_in_words(record.state) {
+    if let Some(state) = words::state_in_words(record.state) {
         out += &format!("Partial: {state}.\n");
     }
     for cell in verdict.cells.iter().filter(|cell| !cell.standings.is_empty()) {
         out += &markdown_standings(record, cell);
     }
-    for cell in &verdict.latency {
-        out += &rates::response_times(record, cell).markdown(&notes::latency_title(record, &cell.cell));
-    }
-    for cell in &verdict.redlines {
-        out += &rates::redlines(record, cell).markdown(&notes::redline_title(&cell.cell));
-    }
-    for cell in &verdict.answered {
-        out += &published::answered(record, cell).markdown(&published::answered_title(cell));
-    }
+    tables::response(record, verdict, &mut out);
     verdict.published.iter().for_each(|published| out += &published::markdown(record, published));
     verdict.cross_checks.iter().for_each(|crossed| out += &cross_check::markdown(record, crossed));
     out += &hosts::markdown(record, verdict);
-    out += &markdown_costs(record, verdict);
+    tables::costs(record, verdict, &mut out);
     out += &why::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
@@ -84,7 +77,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     let facts = format!(
         "{} rounds, {}; assay {}, seed {}",
         verdict.rounds,
-        notes::margin_in_words(verdict).unwrap_or_default(),
+        words::margin_in_words(verdict).unwrap_or_default(),
         record.assay.version,
         record.seed
     );
@@ -93,51 +86,33 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
-    let mut out = standings::table(record, cell).markdown(&notes::cell_title(&cell.cell));
-    for note in notes::footnotes(cell) {
+    let mut out = standings::table(record, cell).markdown(&titles::cell_title(&cell.cell));
+    for note in standings::footnotes(cell) {
         out += &format!("\n{}\n", foreign::markdown(&note));
-    }
-    out
-}
-
-/// What stacks, protocols and proxies cost.
-fn markdown_costs(record: &Record, verdict: &Verdict) -> String {
-    let mut out = String::new();
-    for of in &stack::comparisons(record, verdict) {
-        out += &stack::table(record, of).markdown(&format!("Stack cost: {}", stack::title(of)));
-    }
-    for of in &protocol::comparisons(verdict) {
-        out += &protocol::table(record, of).markdown(&protocol::title(of));
-    }
-    for of in &proxy::costs(verdict) {
-        out += &proxy::cost_table(record, of).markdown(&format!("Proxies: {}", proxy::cost_title(of)));
-    }
-    for of in &proxy::added(verdict) {
-        out += &proxy::added_table(record, of).markdown(&format!("Proxies: {}", proxy::added_title(of)));
     }
     out
 }
 
 fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
-    for warning in disturbed::folded(notes::broken(verdict)) {
-        let places = notes::places_in_words(&warning.places);
+    for warning in disturbed::folded(warnings::broken(verdict)) {
+        let places = warnings::places_in_words(&warning.places);
         let places = if places.is_empty() { places } else { format!(" [{places}]") };
-        let told = format!("{}{places}{}", warning.evidence, warning.remedy_after());
+        let told = warning.with_remedy(&format!("{}{places}", warning.evidence));
         lines.push(format!("- **{}**: {}", warning.label(), foreign::markdown(&told)));
     }
     let asked = record
         .contenders
         .iter()
         .filter_map(|entry| Some((&entry.identity.name, entry.conformance.as_ref()?)));
-    for (name, rules) in asked.filter_map(|(name, found)| Some((name, notes::broken_rules(found)?))) {
+    for (name, rules) in asked.filter_map(|(name, found)| Some((name, words::broken_rules(found)?))) {
         lines.push(format!("- **{}**: {}", foreign::markdown(name), foreign::markdown(&rules)));
     }
     for absent in absent(record) {
         let round =
             absent.round.map(|round| format!(" in round {}", round.saturating_add(1))).unwrap_or_default();
-        let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
+        let what = format!("{}{round}: {}", absent.stage(), absent.why.reason);
+        let what = words::with_remedy(&what, absent.why.remedy.as_deref());
         lines.push(format!("- **{}**: {}", foreign::markdown(&absent.who()), foreign::markdown(&what)));
     }
     for absence in cross_check::absences(record) {

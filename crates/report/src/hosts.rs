@@ -11,7 +11,7 @@ use assay_model::units::Nanos;
 use assay_model::verdict::Verdict;
 
 use crate::network;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, DASH, Row, Table};
 use crate::words::count_of;
 use crate::{foreign, format};
 
@@ -23,13 +23,13 @@ pub(crate) const TITLE: &str = "Hosts";
 pub(crate) struct Host<'r> {
     /// What it did.
     pub(crate) standing: &'r HostStanding,
-    /// Its machine.
+    /// The machine.
     pub(crate) machine: &'r HostFacts,
     /// CPUs of what is measured there.
     pub(crate) cpus: &'r str,
     /// Where load reaches its servers, or these their database.
     pub(crate) address: Option<&'r str>,
-    /// Its clock beside ours before the first round.
+    /// The host's clock beside ours before the first round.
     pub(crate) clock: ClockOffset,
     /// What the network carries from the servers to it.
     pub(crate) link: Option<&'r HostLink>,
@@ -74,7 +74,7 @@ pub(crate) fn table<'h, 'r>(hosts: &'h [Host<'r>]) -> Table<'h, Host<'r>> {
 }
 
 fn or_dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "–".to_owned())
+    text.unwrap_or_else(|| DASH.to_owned())
 }
 
 fn duration(ns: Option<Nanos>) -> String {
@@ -94,7 +94,7 @@ fn began(ns: i64) -> String {
 /// In how many of its windows it was late, and in how many it was lost.
 fn troubles(standing: &HostStanding) -> String {
     if standing.role != HostRole::Generator {
-        return "–".to_owned();
+        return DASH.to_owned();
     }
     format!("{}, {} of {}", standing.late, standing.lost, standing.windows.max(standing.lost))
 }

@@ -13,11 +13,11 @@ use assay_model::verdict::Verdict;
 use crate::foreign::markup;
 use crate::listing::is_anybody_measured;
 use crate::table::scrolling;
-use crate::{format, notes, words};
+use crate::{format, sentences, words};
 use trend::{Machine, Section, Trend};
 
 const STYLE: &str = include_str!("../assets/index.css");
-/// As in the report page: nothing may be loaded from anywhere, and nothing may run.
+/// The policy of the page, as in the report: nothing may be loaded from anywhere, and nothing may run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Stands at the top of every index.
@@ -54,7 +54,7 @@ pub fn is_index(text: &str) -> bool {
 }
 
 fn opening(runs: &[Listed<'_>]) -> String {
-    let count = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
+    let count = words::count_of(runs.len(), "run");
     let days: Vec<String> = runs.iter().map(|run| markup(day(run.record))).collect();
     let span = match days.as_slice() {
         [] => String::new(),
@@ -105,11 +105,11 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         .contenders
         .iter()
         .filter(|entry| entry.control_of.is_none() && entry.not_run.is_none() && !entry.identity.is_limit());
-    let sentences = words::sentences(run.record, run.verdict);
+    let sentences = sentences::of_run(run.record, run.verdict);
     let without = if is_anybody_measured(record) { "no finding" } else { "nothing was measured" };
     let finding = sentences.first().map_or(without, String::as_str);
     let state =
-        notes::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", markup(words)));
+        words::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", markup(words)));
     let machine =
         machines.iter().find(|machine| machine.is_that_of(record)).map_or("", |one| one.name.as_str());
     format!(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::absent::absent;
 use crate::terminal::Style;
 use crate::text::{ascii, elide, shell};
-use crate::{foreign, notes, words};
+use crate::{foreign, sentences};
 
 /// Columns by which what belongs to a run is set in.
 const INDENT: usize = 2;
@@ -17,7 +17,7 @@ const INDENT: usize = 2;
 /// A run as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its name.
+    /// The run's name.
     pub id: String,
     /// When it began, in UTC (RFC 3339).
     pub started_at: String,
@@ -25,7 +25,7 @@ pub struct Entry {
     pub state: State,
     /// The command line that measured it.
     pub command: String,
-    /// Who was measured, A/A controls aside.
+    /// The contenders that were measured, A/A controls aside.
     pub contenders: Vec<String>,
     /// What came out, in one sentence; none where nothing may be said.
     pub result: Option<String>,
@@ -49,7 +49,7 @@ impl Entry {
 /// What tells most of a run: its first finding, or where nobody was measured, why not.
 fn result(record: &Record, verdict: &Verdict) -> Option<String> {
     if record.imported.is_some() || is_anybody_measured(record) {
-        return words::sentences(record, verdict).into_iter().next();
+        return sentences::of_run(record, verdict).into_iter().next();
     }
     let absent = absent(record);
     let others = match absent.len().saturating_sub(1) {
@@ -65,7 +65,7 @@ fn result(record: &Record, verdict: &Verdict) -> Option<String> {
 pub(crate) fn is_anybody_measured(record: &Record) -> bool {
     let is_alone = record.contenders.iter().all(|entry| entry.identity.is_limit());
     let runs = record.rounds.iter().flat_map(|round| &round.runs);
-    let counts = |name: &str| is_alone || !notes::is_limit(record, name);
+    let counts = |name: &str| is_alone || !record.is_limit(name);
     runs.into_iter().any(|run| !run.cells.is_empty() && counts(&run.contender))
 }
 

@@ -7,7 +7,7 @@ use assay_model::verdict::Noise;
 
 use crate::error::ReportError;
 use crate::text::wrap;
-use crate::words::restarts_vary;
+use crate::words::{count_of, restarts_vary};
 use crate::{foreign, format};
 
 /// Shares of two designs' differences from which the better one is worth a line.
@@ -16,7 +16,7 @@ const MINUTE_NS: u64 = 60_000_000_000;
 /// Columns of a label.
 const LABEL: usize = 12;
 
-/// As JSON.
+/// The outlook as JSON.
 ///
 /// # Errors
 /// [`ReportError::Json`] when a value cannot be written.
@@ -54,8 +54,7 @@ fn of_tables(outlook: &Outlook) -> String {
 
 /// The whole of it, one fact a paragraph, in lines of at most `width` columns.
 pub fn text(outlook: &Outlook, width: usize) -> String {
-    let tables =
-        if outlook.tables == 1 { "1 table".to_owned() } else { format!("{} tables", outlook.tables) };
+    let tables = count_of(outlook.tables as usize, "table");
     let mut facts = vec![
         (
             "experiment".to_owned(),
@@ -143,7 +142,7 @@ fn noise(outlook: &Outlook) -> String {
 /// `4 restarts of 20 windows, 3 min 55 s`.
 fn design(of: &Foresight) -> String {
     let windows = if of.windows > 1 { format!(" of {} windows", of.windows) } else { String::new() };
-    let restarts = if of.rounds == 1 { "1 restart".to_owned() } else { format!("{} restarts", of.rounds) };
+    let restarts = count_of(of.rounds as usize, "restart");
     format!("{restarts}{windows}, {}", format::span(of.takes_ns.0))
 }
 

@@ -6,8 +6,8 @@ use assay_model::record::Record;
 use assay_model::verdict::{Call, Interval, ProtocolCost, Verdict};
 use serde::Serialize;
 
-use crate::table::{Column, Row, Table};
-use crate::{format, notes};
+use crate::format;
+use crate::table::{Column, DASH, Row, Table, or_dash};
 
 /// A protocol against the one that it runs over.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -45,8 +45,7 @@ fn place(cell: &Cell) -> String {
 
 /// The ratio, its interval, and what may be said of it.
 fn ratio_texts(cost: &ProtocolCost) -> [String; 3] {
-    let dash = || "–".to_owned();
-    let Some(ratio) = &cost.ratio else { return [dash(), dash(), dash()] };
+    let Some(ratio) = &cost.ratio else { return [DASH, DASH, DASH].map(str::to_owned) };
     let told = format::ratio_interval(ratio);
     let call = match cost.call {
         Some(Call::Distinct) if ratio.estimate > 1.0 => "faster".to_owned(),
@@ -60,7 +59,7 @@ fn ratio_texts(cost: &ProtocolCost) -> [String; 3] {
 
 /// A throughput, or a dash.
 fn rate_text(of: Option<Interval>) -> String {
-    notes::or_dash(of.map(|rate| rate.estimate), format::rate)
+    or_dash(of.map(|rate| rate.estimate), format::rate)
 }
 
 /// The table of one comparison.
@@ -74,6 +73,6 @@ pub(crate) fn table<'c>(record: &Record, comparison: &'c ProtocolComparison) -> 
         .column(per_second(base), |cost| rate_text(cost.base_per_second))
         .column(Column::numbers("ratio"), |cost| ratio_texts(cost)[0].clone())
         .column(Column::intervals("95 % interval").drop(2), |cost| ratio_texts(cost)[1].clone())
-        .column(Column::numbers("p50 ratio").drop(4), |cost| notes::or_dash(cost.p50_ratio, format::ratio))
+        .column(Column::numbers("p50 ratio").drop(4), |cost| or_dash(cost.p50_ratio, format::ratio))
         .column(Column::labels(format!("{protocol} is")).drop(5), |cost| ratio_texts(cost)[2].clone())
 }

@@ -4,11 +4,8 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{AddedLatency, AddedQuantile, Call, Interval, ProxyCost, Verdict};
 
-use crate::table::{Column, Row, Table};
-use crate::{format, notes};
-
-/// Nothing is known.
-const DASH: &str = "–";
+use crate::table::{Column, DASH, Row, Table, or_dash};
+use crate::{format, titles};
 
 /// All proxies in one cell, in the order of their throughput.
 pub(crate) struct Costs<'v> {
@@ -60,12 +57,12 @@ pub(crate) fn added(verdict: &Verdict) -> Vec<Added<'_>> {
 /// What a table of throughputs shows.
 pub(crate) fn cost_title(costs: &Costs<'_>) -> String {
     let straight = costs.rows.first().map_or("", |cost| cost.straight.as_str());
-    format!("{}: through a proxy against {straight} alone in its place", notes::cell_title(costs.cell))
+    format!("{}: through a proxy against {straight} alone in its place", titles::cell_title(costs.cell))
 }
 
 /// What a table of response times shows.
 pub(crate) fn added_title(added: &Added<'_>) -> String {
-    let (title, load) = (notes::cell_title(added.cell), notes::load_in_words(added.cell.offered));
+    let (title, load) = (titles::cell_title(added.cell), titles::load_in_words(added.cell.offered));
     format!("{title}, {load}: added by a proxy to response times, through less straight")
 }
 
@@ -85,12 +82,12 @@ fn ratio_texts(cost: &ProxyCost) -> [String; 3] {
 
 /// CPU time for a right answer, or a dash.
 fn cpu_text(ns: Option<f64>) -> String {
-    notes::or_dash(ns, format::duration)
+    or_dash(ns, format::duration)
 }
 
 /// A throughput, or a dash.
 fn rate_text(of: Option<Interval>) -> String {
-    notes::or_dash(of.map(|rate| rate.estimate), format::rate)
+    or_dash(of.map(|rate| rate.estimate), format::rate)
 }
 
 /// What a proxy adds at a percentile, and its interval.

@@ -6,11 +6,8 @@ use assay_model::published::Figures;
 use assay_model::record::Record;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Beside, BesideRow};
 
-use crate::table::{Column, Row, Table};
-use crate::{foreign, format, notes, words};
-
-/// Nothing is known.
-const DASH: &str = "–";
+use crate::table::{Column, DASH, Row, Table, or_dash};
+use crate::{foreign, format, titles, words};
 
 /// What a table of both shows; the source is told beside it.
 pub(crate) fn title(beside: &Beside) -> String {
@@ -84,7 +81,7 @@ pub(crate) fn answered_title(verdict: &AnsweredVerdict) -> String {
         Offered::Requests(n) => format!("{} requests", format::count(u64::from(n))),
         _ => "a closed loop's requests".to_owned(),
     };
-    let cell = notes::cell_title(&verdict.cell);
+    let cell = titles::cell_title(&verdict.cell);
     if verdict.within_ms.is_empty() {
         format!("{cell}: {load}, the slowest answer of all rounds")
     } else {
@@ -116,7 +113,7 @@ pub(crate) fn published_per_second(experiment: &Experiment, contender: &str, cel
     row.values.get(column).copied().filter(|_| in_its_place && cell.offered.is_capacity())
 }
 
-/// Both tables as one: in every column their figure and ours.
+/// The source's table and ours as one: in every column their figure and ours.
 pub(crate) fn table(beside: &Beside) -> Table<'_, BesideRow> {
     let mut table = Table::new("", &beside.rows, |row| Row::named(&row.title));
     for column in 0..beside.columns.len() {
@@ -156,7 +153,7 @@ pub(crate) fn answered<'v>(record: &Record, verdict: &'v AnsweredVerdict) -> Tab
     }
     let is_any_unanswered = standings.iter().any(|standing| standing.unanswered > 0);
     table
-        .column(Column::numbers("slowest").drop(2), |of| notes::or_dash(of.slowest_ns, format::duration))
+        .column(Column::numbers("slowest").drop(2), |of| or_dash(of.slowest_ns, format::duration))
         .column(Column::numbers("unanswered").on_terminals_if(is_any_unanswered), |of| {
             format::count(of.unanswered)
         })

@@ -7,8 +7,8 @@ use assay_model::record::Record;
 use assay_model::verdict::{Call, Crossing, Interval, StackCost, Verdict};
 use serde::Serialize;
 
-use crate::table::{Column, Row, Table};
-use crate::{format, notes};
+use crate::table::{Column, DASH, Row, Table, or_dash};
+use crate::{format, words};
 
 /// The user-space stack over one wire against the kernel's over another or the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct StackComparison {
     pub user_in_words: String,
     /// The network of the kernel's stack: `kernel/veth`.
     pub kernel: Network,
-    /// That network in words.
+    /// The kernel's network in words.
     pub kernel_in_words: String,
     /// Whether both went over the same kind of wire, so that the stack alone differs.
     pub same_wire: bool,
@@ -51,9 +51,9 @@ pub(crate) fn comparisons(record: &Record, verdict: &Verdict) -> Vec<StackCompar
             Some(comparison) => comparison.rows.push(row),
             None => all.push(StackComparison {
                 user,
-                user_in_words: notes::network_in_words(user, &record.host),
+                user_in_words: words::network_in_words(user, &record.host),
                 kernel: cost.kernel,
-                kernel_in_words: notes::network_in_words(cost.kernel, &record.host),
+                kernel_in_words: words::network_in_words(cost.kernel, &record.host),
                 same_wire: cost.same_wire,
                 rows: vec![row],
                 crossings: Vec::new(),
@@ -80,7 +80,7 @@ fn row(record: &Record, cost: &StackCost) -> StackRow {
 /// What a table of one comparison shows.
 pub(crate) fn title(comparison: &StackComparison) -> String {
     let wire = if comparison.same_wire { "same kind of wire" } else { "another stack and another wire" };
-    format!("{} against {}: {wire}", comparison.user, comparison.kernel)
+    format!("Stack cost, {} against {}: {wire}", comparison.user, comparison.kernel)
 }
 
 /// The cell without its network, which the title names.
@@ -90,8 +90,7 @@ fn place(cell: &Cell) -> String {
 
 /// The ratio, its interval, and what may be said of it.
 fn ratio_texts(cost: &StackCost) -> [String; 3] {
-    let dash = || "–".to_owned();
-    let Some(ratio) = &cost.ratio else { return [dash(), dash(), dash()] };
+    let Some(ratio) = &cost.ratio else { return [DASH, DASH, DASH].map(str::to_owned) };
     let told = format::ratio_interval(ratio);
     let call = match cost.call {
         Some(Call::Distinct) if ratio.estimate > 1.0 => "user-space stack",
@@ -106,7 +105,7 @@ fn ratio_texts(cost: &StackCost) -> [String; 3] {
 /// The table of one comparison.
 pub(crate) fn table<'c>(record: &Record, comparison: &'c StackComparison) -> Table<'c, StackRow> {
     let StackComparison { user, kernel, rows, .. } = comparison;
-    let rate = |of: Option<Interval>| notes::or_dash(of.map(|rate| rate.estimate), format::rate);
+    let rate = |of: Option<Interval>| or_dash(of.map(|rate| rate.estimate), format::rate);
     let per_second = |network: &Network| {
         Column::numbers(format!("{network}/s")).drop(3).in_files_as(format!("{network} req/s"))
     };
@@ -117,6 +116,6 @@ pub(crate) fn table<'c>(record: &Record, comparison: &'c StackComparison) -> Tab
         .column(per_second(kernel), |row| rate(row.cost.kernel_per_second))
         .column(Column::numbers("ratio"), |row| ratio(row, 0))
         .column(Column::intervals("95 % interval").drop(2), |row| ratio(row, 1))
-        .column(Column::numbers("p50 ratio").drop(4), |row| notes::or_dash(row.cost.p50_ratio, format::ratio))
+        .column(Column::numbers("p50 ratio").drop(4), |row| or_dash(row.cost.p50_ratio, format::ratio))
         .column(Column::labels("faster").drop(5), |row| ratio(row, 2))
 }

@@ -1,10 +1,13 @@
 //! The standings at capacity: one list of columns for the terminal, Markdown and CSV.
 
+use assay_model::check::Check;
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, Interval, Standing};
+use assay_model::rule::Rule;
+use assay_model::verdict::{Ages, CellVerdict, Interval, Standing};
+use assay_stats::tiers::LEAST_MARGIN;
 
-use crate::table::{self, Row, Table, Weight};
-use crate::{format, notes, words};
+use crate::table::{self, DASH, Row, Table, Weight, or_dash};
+use crate::{format, sentences, words};
 
 /// One column: what people see, and what a program reads.
 pub(crate) struct Column {
@@ -16,9 +19,9 @@ pub(crate) struct Column {
     pub(crate) is_text: bool,
     /// Whether a pull request wants it.
     pub(crate) in_markdown: bool,
-    /// Its text.
+    /// The text of a standing.
     pub(crate) text: fn(&Standing) -> String,
-    /// Its figures for a program, by the names of their fields; none of a figure that is withheld.
+    /// The figures for a program, by the names of their fields; none of a figure that is withheld.
     pub(crate) fields: &'static [Field],
 }
 
@@ -33,8 +36,6 @@ pub(crate) enum Value {
     Words(String),
 }
 
-/// What stands for a figure that is not known; a column of nothing else is not shown.
-const UNKNOWN: &str = "–";
 /// Needs an explanation below the tables.
 pub(crate) const LETTERS: &str = "letters";
 
@@ -117,7 +118,7 @@ pub(crate) const COLUMNS: [Column; 19] = [
     Column {
         head: "per million",
         drop: 6,
-        text: |s| s.price_per_million.as_ref().map_or_else(|| UNKNOWN.to_owned(), format::money),
+        text: |s| s.price_per_million.as_ref().map_or_else(|| DASH.to_owned(), format::money),
         fields: &[
             ("price_per_million", |s| known(s, s.price_per_million.as_ref().map(|of| of.amount.estimate))),
             ("currency", |s| {
@@ -175,10 +176,10 @@ pub(crate) const COLUMNS: [Column; 19] = [
         head: "limited by",
         drop: 10,
         is_text: true,
-        text: |s| notes::limit_in_words(s.limited_by).to_owned(),
+        text: |s| words::limit_in_words(s.limited_by).to_owned(),
         fields: &[
             ("limited_by", |s| {
-                in_words(s.withheld.is_none().then(|| notes::limit_in_words(s.limited_by).to_owned()))
+                in_words(s.withheld.is_none().then(|| words::limit_in_words(s.limited_by).to_owned()))
             }),
             ("headroom", |s| known(s, s.headroom)),
         ],
@@ -204,9 +205,9 @@ pub(crate) const COLUMNS: [Column; 19] = [
         head: "checks",
         drop: u8::MAX,
         in_markdown: false,
-        text: |_| UNKNOWN.to_owned(),
+        text: |_| DASH.to_owned(),
         fields: &[
-            ("checks", |s| in_words(Some(notes::rules_text(s.checks.iter().map(|check| check.rule))))),
+            ("checks", |s| in_words(Some(words::rules_text(s.checks.iter().map(|check| check.rule))))),
             ("withheld", |s| in_words(s.withheld.as_ref().map(words::withheld))),
         ],
         ..PLAIN
@@ -217,7 +218,7 @@ pub(crate) const COLUMNS: [Column; 19] = [
 pub(crate) fn table<'v>(record: &Record, cell: &'v CellVerdict) -> Table<'v, Standing> {
     let row = |standing: &Standing| {
         let row = Row::of(record, &standing.contender, standing.withheld.as_ref());
-        let is_first = words::leads(cell, standing) && row.weight == Weight::Plain;
+        let is_first = sentences::leads(cell, standing) && row.weight == Weight::Plain;
         if is_first { row.weighing(Weight::Good) } else { row }
     };
     let in_flight = format!("p50 at {} in flight", cell.cell.in_flight());
@@ -234,6 +235,23 @@ pub(crate) fn table<'v>(record: &Record, cell: &'v CellVerdict) -> Table<'v, Sta
     })
 }
 
+/// What stands under a table: which difference its pairs could have shown, which one counts as none where that is a greater one than
+/// usual, and how old servers were where that matters to one of them.
+pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
+    let power =
+        cell.detectable.map(|least| format!("could show {}", words::differences_of_a_typical_pair(least)));
+    let matters = |standing: &Standing| {
+        let speaks = |check: &Check| matches!(check.rule, Rule::SlowModes | Rule::WarmUp);
+        standing.checks.iter().any(speaks)
+    };
+    let ages =
+        cell.standings.iter().filter(|standing| matters(standing)).filter_map(|standing| standing.ages);
+    let is_wide = cell.margin > LEAST_MARGIN;
+    let margin = is_wide.then(|| format!("here {}", words::margin_of_all(cell.margin)));
+    let ages = ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages));
+    power.into_iter().chain(margin).chain(ages).collect()
+}
+
 /// The columns that tell something of a cell: of figures that were imported little is known, and few experiments ask for all.
 fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
     // Of one server there is no order.
@@ -243,15 +261,9 @@ fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
             return false;
         }
         let texts = cell.standings.iter().map(|standing| (column.text)(standing));
-        column.drop == 0
-            || texts.into_iter().any(|text| !["", UNKNOWN, "unknown", "0"].contains(&text.as_str()))
+        column.drop == 0 || texts.into_iter().any(|text| !["", DASH, "unknown", "0"].contains(&text.as_str()))
     };
     COLUMNS.iter().filter(is_known).collect::<Vec<_>>().into_iter()
-}
-
-/// The text of a figure, or a dash where it is not known.
-pub(crate) fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), format)
 }
 
 fn told(value: Option<impl ToString>) -> Option<Value> {
@@ -274,4 +286,19 @@ fn low(of: Option<Interval>) -> Option<f64> {
 
 fn high(of: Option<Interval>) -> Option<f64> {
     of.filter(|of| of.confidence > 0.0).map(|of| of.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_whose_margin_is_wider_than_usual_says_so() {
+        let record = assay_verdict::testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]);
+        let verdict = assay_verdict::judge(&record).expect("readable");
+        let usual = &verdict.cells[0];
+        let wide = CellVerdict { margin: 0.042, ..usual.clone() };
+        let note = "here differences under 4.2 % count as none".to_owned();
+        assert!(footnotes(&wide).contains(&note) && !footnotes(usual).contains(&note));
+    }
 }

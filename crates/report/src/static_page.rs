@@ -7,17 +7,17 @@ use assay_model::verdict::Verdict;
 
 use crate::foreign::markup;
 use crate::table::scrolling;
-use crate::{notes, standings, words};
+use crate::{sentences, standings, titles};
 
 /// The verdict in sentences and the standings of the first cell, as HTML without a script.
 pub(crate) fn static_page(record: &Record, verdict: &Verdict) -> String {
-    let mut sentences = words::sentences(record, verdict).into_iter();
+    let mut sentences = sentences::of_run(record, verdict).into_iter();
     let mut out = format!("<main><h1>{}</h1>\n", prose(&sentences.next().unwrap_or_default()));
     for sentence in sentences {
         let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
     }
     if let Some(cell) = verdict.cells.first() {
-        let title = notes::cell_title(&cell.cell);
+        let title = titles::cell_title(&cell.cell);
         let (place, table) = (scrolling(&title), standings::table(record, cell).html());
         let _ = writeln!(out, "<h2>{}</h2>\n{place}\n{table}</div>", markup(&title));
     }

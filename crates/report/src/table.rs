@@ -3,20 +3,23 @@
 use assay_model::evidence::Withheld;
 use assay_model::record::Record;
 
-use crate::{foreign, notes, words};
+use crate::{foreign, words};
+
+/// What stands for a figure that is not known.
+pub(crate) const DASH: &str = "–";
 
 /// Rows of a kind, and what each column tells of them.
 pub(crate) struct Table<'r, R> {
     /// What the names of the rows are headed with.
     pub(crate) head: String,
     of: Vec<&'r R>,
-    /// Whom each row is about.
+    /// The rows: whom each is about.
     pub(crate) rows: Vec<Row>,
     /// In the order in which they stand, behind the names.
     pub(crate) columns: Vec<Column>,
 }
 
-/// Whom a row is about, and whether there is something to tell.
+/// A row: whom it is about, and whether there is something to tell.
 pub(crate) struct Row {
     name: String,
     /// How it stands out.
@@ -28,13 +31,13 @@ pub(crate) struct Row {
 /// How a row stands out among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// It is the machine's limit, and no contender.
+    /// The row of the machine's limit, which is no contender.
     Limit,
-    /// As most.
+    /// A row like most.
     Plain,
-    /// It is good.
+    /// Good news.
     Good,
-    /// It is bad.
+    /// Bad news.
     Bad,
 }
 
@@ -87,12 +90,12 @@ impl<'r, R> Table<'r, R> {
         self
     }
 
-    /// As GitHub-flavoured Markdown, below a title.
+    /// The table as GitHub-flavoured Markdown, below a title.
     pub(crate) fn markdown(&self, title: &str) -> String {
         format!("\n### {}\n\n{}", foreign::markdown(title), self.markdown_lines())
     }
 
-    /// Its lines in Markdown.
+    /// The lines of the table in Markdown.
     pub(crate) fn markdown_lines(&self) -> String {
         let columns: Vec<&Column> = self.in_files().collect();
         let heads: String = columns
@@ -111,7 +114,7 @@ impl<'r, R> Table<'r, R> {
         out
     }
 
-    /// As an HTML table.
+    /// The table as HTML.
     pub(crate) fn html(&self) -> String {
         let markup = foreign::markup;
         let columns: Vec<&Column> = self.in_files().collect();
@@ -145,6 +148,11 @@ impl<'r, R> Table<'r, R> {
     }
 }
 
+/// The text of a figure, or a dash where it is not known.
+pub(crate) fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| DASH.to_owned(), format)
+}
+
 /// Opens the place of a table in HTML that may be too wide; the keyboard reaches it, too, and scrolls it.
 pub(crate) fn scrolling(name: &str) -> String {
     format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">", foreign::markup(name))
@@ -161,7 +169,7 @@ fn withheld(columns: &[&Column], index: usize, reason: &str) -> String {
 impl Row {
     /// A contender of a run.
     pub(crate) fn of(record: &Record, contender: &str, withheld: Option<&Withheld>) -> Self {
-        let weight = if notes::is_limit(record, contender) { Weight::Limit } else { Weight::Plain };
+        let weight = if record.is_limit(contender) { Weight::Limit } else { Weight::Plain };
         Self { name: contender.to_owned(), weight, withheld: withheld.map(words::withheld) }
     }
 
@@ -254,7 +262,7 @@ impl Column {
         self.head_in_files.as_deref().unwrap_or(&self.head)
     }
 
-    /// Its text of a row, of ours as it is: the brackets of an interval make no link.
+    /// The text of a row in Markdown. A text of ours stays as it is: the brackets of an interval make no link.
     fn markdown(&self, index: usize) -> String {
         let text = &self.texts[index];
         if self.is_foreign { foreign::markdown(text) } else { text.clone() }

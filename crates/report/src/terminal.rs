@@ -12,8 +12,9 @@ use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Verdict};
 
 use crate::standings::LETTERS;
+use crate::tables::TableWriter;
 use crate::text::{ascii, width};
-use crate::{cross_check, foreign, hosts, notes, protocol, proxy, published, rates, stack, standings, words};
+use crate::{cross_check, foreign, hosts, published, standings, tables, titles, words};
 use table::{CONTENDERS, Fitted};
 
 /// What the terminal can do, as whoever prints has found out.
@@ -55,15 +56,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     for cell in verdict.cells.iter().filter(|cell| !cell.standings.is_empty()) {
         letters |= page.standings(record, cell);
     }
-    for cell in &verdict.latency {
-        page.table(&notes::latency_title(record, &cell.cell), &rates::response_times(record, cell));
-    }
-    for cell in &verdict.redlines {
-        page.table(&notes::redline_title(&cell.cell), &rates::redlines(record, cell));
-    }
-    for cell in &verdict.answered {
-        page.table(&published::answered_title(cell), &published::answered(record, cell));
-    }
+    tables::response(record, verdict, &mut page);
     if let Some(beside) = &verdict.published {
         page.table(&published::title(beside), &published::table(beside));
         prose::theirs(&mut page, &beside.source, &words::published::scaled(record, beside));
@@ -72,7 +65,7 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
         page.table(&cross_check::title(crossed), &cross_check::table(record, crossed));
         page.notes(&cross_check::footnotes(crossed));
     }
-    page.costs(record, verdict);
+    tables::costs(record, verdict, &mut page);
     // What was looked at once, and by the way, is a sentence here; the page has its bars.
     if record.experiment.profile != Profiling::Once {
         verdict.why.iter().for_each(|of| why::bars(&mut page, record, of));
@@ -162,7 +155,7 @@ impl Page {
     fn standings(&mut self, record: &Record, cell: &CellVerdict) -> bool {
         let table = standings::table(record, cell);
         let fitted = Fitted::new(self, &table, &CONTENDERS);
-        let title = format!(" {}", notes::cell_title(&cell.cell));
+        let title = format!(" {}", titles::cell_title(&cell.cell));
         let note = format!("service time at {} in flight", cell.cell.in_flight());
         let shows_times = fitted.heads().any(|head| head.starts_with('p'));
         let space = fitted.width().saturating_sub(width(&title) + width(&note));
@@ -171,24 +164,8 @@ impl Page {
             false => self.line(&[(HEADING, &title)]),
         }
         fitted.write(self);
-        self.notes(&notes::footnotes(cell));
+        self.notes(&standings::footnotes(cell));
         fitted.heads().any(|head| head == LETTERS)
-    }
-
-    /// What stacks, protocols and proxies cost.
-    fn costs(&mut self, record: &Record, verdict: &Verdict) {
-        for of in &stack::comparisons(record, verdict) {
-            self.table(&format!("Stack cost, {}", stack::title(of)), &stack::table(record, of));
-        }
-        for of in &protocol::comparisons(verdict) {
-            self.table(&protocol::title(of), &protocol::table(record, of));
-        }
-        for of in &proxy::costs(verdict) {
-            self.table(&proxy::cost_title(of), &proxy::cost_table(record, of));
-        }
-        for of in &proxy::added(verdict) {
-            self.table(&proxy::added_title(of), &proxy::added_table(record, of));
-        }
     }
 
     /// All hosts; nothing where all was on one.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::table::{Column, Row, Table};
 use crate::words::count_of;
-use crate::{foreign, format, notes, text, words};
+use crate::{foreign, format, text, titles, words};
 
 /// Most events of a server that are told of one answer.
 const MOST_EVENTS: usize = 6;
@@ -25,8 +25,8 @@ const FAITHFUL: f64 = 0.05;
 pub(crate) fn title(cell: &Cell) -> String {
     format!(
         "Where the time of an answer goes: {}, at {}",
-        notes::cell_title(cell),
-        notes::load_in_words(cell.offered)
+        titles::cell_title(cell),
+        titles::load_in_words(cell.offered)
     )
 }
 

@@ -5,7 +5,7 @@ use assay_stats::gauge::{Follower, Left};
 
 use crate::capacity::tables::Tables;
 pub use crate::evidence::measured::Measured;
-use crate::evidence::window::{Evidence, Unreadable};
+use crate::evidence::window::{DecodedRecord, Unreadable};
 use crate::response::latency;
 
 /// All tables of a record: those of rates first.
@@ -13,7 +13,7 @@ use crate::response::latency;
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
-    let evidence = Evidence::of(record)?;
+    let evidence = DecodedRecord::of(record)?;
     let mut all = Tables::measured(&evidence);
     all.extend(latency::measured(&evidence));
     for (name, _) in all.iter_mut().flat_map(|table| &mut table.contenders) {
@@ -31,7 +31,7 @@ pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn followers(record: &Record) -> Result<Vec<(String, String, Follower)>, Unreadable> {
-    Ok(Tables::followers(&Evidence::of(record)?))
+    Ok(Tables::followers(&DecodedRecord::of(record)?))
 }
 
 /// What the gauge leaves of each turn of a record that counts and has readings, with these.
@@ -39,7 +39,7 @@ pub fn followers(record: &Record) -> Result<Vec<(String, String, Follower)>, Unr
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn left(record: &Record) -> Result<Vec<Left>, Unreadable> {
-    Ok(Tables::left(&Evidence::of(record)?))
+    Ok(Tables::left(&DecodedRecord::of(record)?))
 }
 
 #[cfg(test)]

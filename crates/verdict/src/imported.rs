@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Bottleneck, Evidence as Found, Withheld};
+use assay_model::evidence::{Bottleneck, Evidence, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
@@ -12,45 +12,25 @@ use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
 use crate::capacity::cell::fastest_first;
 use crate::evidence::sample::{Sample, samples};
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 use crate::{closed, point};
 
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
-pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
+pub(super) fn judge(evidence: &DecodedRecord<'_>, imported: &Imported) -> Verdict {
     let record = evidence.record;
     let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(evidence, cell)).collect();
-    Verdict {
-        trust: trust(imported),
-        rounds: 1,
-        margin: 0.0,
-        noise_floor: None,
-        noise: None,
-        timing: None,
-        cells,
-        latency: Vec::new(),
-        redlines: Vec::new(),
-        answered: Vec::new(),
-        published: None,
-        hosts: Vec::new(),
-        cross_checks: Vec::new(),
-        stack_cost: Vec::new(),
-        crossings: Vec::new(),
-        protocol_cost: Vec::new(),
-        proxy_cost: Vec::new(),
-        added_latency: Vec::new(),
-        why: Vec::new(),
-    }
+    Verdict { trust: trust(imported), rounds: 1, cells, ..Verdict::default() }
 }
 
 fn trust(imported: &Imported) -> Vec<Check> {
-    let origin = Found::Imported { origin: imported.clone() };
+    let origin = Evidence::Imported { origin: imported.clone() };
     vec![
         Check::objection(Rule::Imported, CheckOutcome::Warn, origin),
-        Check::objection(Rule::SingleRun, CheckOutcome::Warn, Found::SingleRun),
+        Check::objection(Rule::SingleRun, CheckOutcome::Warn, Evidence::SingleRun),
     ]
 }
 
-fn judge_cell(evidence: &Evidence<'_>, cell: &Cell) -> CellVerdict {
+fn judge_cell(evidence: &DecodedRecord<'_>, cell: &Cell) -> CellVerdict {
     let mut standings: Vec<Standing> = samples(evidence, cell).iter().map(standing).collect();
     standings.sort_by(fastest_first);
     CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), margin: 0.0, detectable: None }
@@ -95,5 +75,5 @@ fn errors(sample: &Sample<'_>) -> Option<Check> {
         *so_far = total([*so_far, *count]);
     }
     let told = !errors.is_empty();
-    told.then(|| Check::objection(Rule::Errors, CheckOutcome::Warn, Found::SourceErrors { errors }))
+    told.then(|| Check::objection(Rule::Errors, CheckOutcome::Warn, Evidence::SourceErrors { errors }))
 }

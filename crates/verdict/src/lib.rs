@@ -30,7 +30,8 @@ mod timing;
 mod trust;
 mod why;
 
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
@@ -43,16 +44,17 @@ use costs::{protocol, proxy, stack};
 use doubts::looks::watched;
 use doubts::pauses;
 pub use during::settling::{Settling, settling};
-pub use during::{allocation, course, outlook, rates};
+pub use during::{allocation, outlook};
 pub use ending::{Ending, ending, ending_of_load};
 pub use evidence::percentiles::{Percentile, RoundTimes};
 use evidence::sample;
 pub use evidence::sample::offered_rate;
 pub use evidence::turns::throughput;
-pub use evidence::window::{Evidence, ServerRun, Times, Unreadable, Window};
+pub use evidence::window::{DecodedRecord, ServerRun, Times, Unreadable, Window};
 pub use evidence::{speed, turns};
 pub use response::answered::never_answered;
 use response::{answered, latency, redline};
+pub use response::{course, rates};
 pub use trust::built;
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
@@ -77,10 +79,10 @@ pub const AT_LIMIT: f64 = 0.98;
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn judge(record: &Record) -> Result<Verdict, Unreadable> {
-    Evidence::of(record).map(|evidence| judge_evidence(&evidence))
+    DecodedRecord::of(record).map(|evidence| judge_evidence(&evidence))
 }
 
-fn judge_evidence(evidence: &Evidence<'_>) -> Verdict {
+fn judge_evidence(evidence: &DecodedRecord<'_>) -> Verdict {
     match &evidence.record.imported {
         Some(imported) => imported::judge(evidence, imported),
         None => judge_own(evidence),
@@ -88,7 +90,7 @@ fn judge_evidence(evidence: &Evidence<'_>) -> Verdict {
 }
 
 /// Judges what was measured here.
-fn judge_own(evidence: &Evidence<'_>) -> Verdict {
+fn judge_own(evidence: &DecodedRecord<'_>) -> Verdict {
     let record = evidence.record;
     let tables = Tables::of(evidence);
     let (noise_floor, noise) = (floor::noise_floor(record, &tables), tables.noise());
@@ -146,13 +148,20 @@ fn closed(record: &Record) -> Vec<Cell> {
     cells.filter(|cell| cell.offered.is_capacity() && settings.contains(&cell.setting())).collect()
 }
 
+/// The cells in which tails are compared: at shares of their own capacities the rates differ, so that a longer one is no
+/// verdict on anybody.
+fn with_compared_tails(experiment: &Experiment) -> Vec<Cell> {
+    let cells = experiment.cells().into_iter();
+    cells.filter(|cell| cell.offered.is_rate() && !matches!(cell.offered, Offered::Share(_))).collect()
+}
+
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and
 /// cells. `None` before there is one.
 ///
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn precision(record: &Record) -> Result<Option<f64>, Unreadable> {
-    let evidence = &Evidence::of(record)?;
+    let evidence = &DecodedRecord::of(record)?;
     let (tables, cells) = (Tables::of(evidence), closed(record));
     let verdicts = cells.iter().map(|cell| cell::judge_cell(evidence, &tables, cell));
     let widths =

@@ -14,13 +14,13 @@ use assay_stats::simultaneous::critical_value_of_one;
 
 use crate::doubts::looks::watched;
 use crate::evidence::sample::sample_of;
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 use crate::response::answered;
 use crate::{CONFIDENCE, interval, point};
 
-/// Both tables, with our throughputs and shares `answered` in time as they were judged; `None` where the experiment repeats nobody's work.
+/// Published tables and ours, with throughputs and shares `answered` in time as they were judged; `None` where the experiment repeats nobody's work.
 pub(crate) fn judge(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     judged: &[CellVerdict],
     answered: &[AnsweredVerdict],
 ) -> Option<Beside> {
@@ -69,7 +69,7 @@ fn cells_of(record: &Record, published: &Published) -> Vec<Cell> {
 
 /// What both tables are made from.
 struct Tables<'r> {
-    evidence: &'r Evidence<'r>,
+    evidence: &'r DecodedRecord<'r>,
     record: &'r Record,
     published: &'r Published,
     judged: &'r [CellVerdict],
@@ -82,7 +82,7 @@ struct Tables<'r> {
 struct Party<'r> {
     source: Option<&'r PublishedRow>,
     entry: Option<&'r Entry>,
-    /// One for each column.
+    /// Figures of ours, one for each column.
     ours: Vec<Option<Figure>>,
 }
 
@@ -196,7 +196,7 @@ impl<'r> Tables<'r> {
         }
     }
 
-    /// As wide as who watched the run must have it; while that is nothing, the figure alone.
+    /// The ratio, with an interval as wide as a run that was watched needs; where there is none, the figure alone.
     fn ratio_of_rates(&self, own: &[f64], base: &[f64]) -> Option<Interval> {
         let ratio = paired_log_ratio(own, base, CONFIDENCE).ok()?;
         let (looks, rounds) = (watched(self.record), ratio.rounds());

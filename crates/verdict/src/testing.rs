@@ -4,7 +4,7 @@
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::Evidence;
-use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::identity::{Identity, Origin};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
@@ -66,23 +66,9 @@ fn window(per_second: f64) -> Measurement {
         ..Usage::default()
     };
     Measurement {
-        cell: Cell::closed("hello", 64),
-        offset_ns: Nanos::ZERO,
-        loaded_ns: Nanos::ZERO,
-        load: load_report(64, per_second),
         server: Some(busy),
-        database: None,
-        upstream: None,
-        straight: None,
-        server_stack: None,
-        link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
-        turns: Vec::new(),
-        duet: Vec::new(),
-        idle_busy_share: None,
-        server_seen_on: None,
-        energy: None,
-        speed: None,
+        ..Measurement::new(Cell::closed("hello", 64), load_report(64, per_second))
     }
 }
 
@@ -134,20 +120,9 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
     let rounds = contenders.iter().map(|(_, series)| series.len()).max().unwrap_or(0);
     let run = |name: &str, per_second: f64| Run {
         contender: name.to_owned(),
-        network: None,
-        protocol: Protocol::H1,
-        group: 0,
-        replica: 0,
-        offset_ns: Nanos::ZERO,
         startup_ns: Nanos::from_millis(20),
-        idle: None,
-        by_generator: Vec::new(),
-        profiles: Vec::new(),
         cells: if per_second > 0.0 { vec![window(per_second)] } else { Vec::new() },
-        learnt: Vec::new(),
-        warmups: Vec::new(),
-        lead_ins: Vec::new(),
-        failure: None,
+        ..Run::default()
     };
     let round = |index: usize| Round {
         server_host: None,

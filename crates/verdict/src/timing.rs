@@ -5,10 +5,10 @@ use assay_model::verdict::Timing;
 
 use crate::capacity::duet;
 use crate::evidence::turns::counting_length;
-use crate::evidence::window::{Evidence, Window};
+use crate::evidence::window::{DecodedRecord, Window};
 
 /// `None` where nobody took turns.
-pub(crate) fn timing(evidence: &Evidence<'_>) -> Option<Timing> {
+pub(crate) fn timing(evidence: &DecodedRecord<'_>) -> Option<Timing> {
     let took_turns = |window: &Window<'_>| !window.turns.is_empty() || !window.duet.is_empty();
     let elapsed = evidence.record.elapsed_ns - evidence.record.paused_ns;
     if elapsed == Nanos::ZERO || !evidence.windows().any(took_turns) {
@@ -40,14 +40,14 @@ mod tests {
     #[test]
     fn the_share_of_the_time_is_that_of_what_counts() {
         let mut record = testing::record(&[("a", &[1000.0; 2]), ("b", &[1000.0; 2])]);
-        assert!(timing(&Evidence::of(&record).expect("readable")).is_none(), "nobody took turns");
+        assert!(timing(&DecodedRecord::of(&record).expect("readable")).is_none(), "nobody took turns");
         record.elapsed_ns = Nanos::from_millis(4000);
         let load = LoadTurn { window_ns: Nanos::from_millis(150), ok: 150, ..LoadTurn::default() };
         let turn = |ms| Turn { loaded_ns: Nanos::from_millis(ms), load: load.clone(), ..Turn::default() };
         for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
             run.cells[0].turns = vec![turn(500), turn(700)];
         }
-        let told = timing(&Evidence::of(&record).expect("readable")).expect("turns");
+        let told = timing(&DecodedRecord::of(&record).expect("readable")).expect("turns");
         assert!((told.measured_share - 8.0 * 0.15 / 4.0).abs() < 1e-9, "{told:?}");
         // What others spoil is not among it: one turn, and a window as a whole.
         let taken = |steal_share| Some(TimeTaken { steal_share, ..TimeTaken::default() });
@@ -55,7 +55,7 @@ mod tests {
         (a[0].taken, a[1].taken) = (taken(0.5), taken(0.0));
         let b = &mut record.rounds[0].runs[1].cells[0];
         b.load.checks = vec![testing::little(CheckOutcome::Void)];
-        let told = timing(&Evidence::of(&record).expect("readable")).expect("turns");
+        let told = timing(&DecodedRecord::of(&record).expect("readable")).expect("turns");
         assert!((told.measured_share - 5.0 * 0.15 / 4.0).abs() < 1e-9, "{told:?}");
     }
 
@@ -73,7 +73,7 @@ mod tests {
             round.runs[0].cells[0].duet = vec![turn("b", first, 0.0), turn("b", second, 0.0)];
             round.runs[1].cells[0].duet = vec![turn("a", second, delay), turn("a", first, 0.0)];
         }
-        let told = timing(&Evidence::of(&record).expect("readable")).expect("a duet");
+        let told = timing(&DecodedRecord::of(&record).expect("readable")).expect("a duet");
         // Four windows of a second, and three of four pairs.
         assert!((told.measured_share - 4.3 / 8.0).abs() < 1e-9, "{told:?}");
     }

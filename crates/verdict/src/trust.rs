@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence as Found, Part, Rounds};
+use assay_model::evidence::{Evidence, Proportion, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::network::Stack;
 use assay_model::program::Program;
@@ -15,7 +15,7 @@ use assay_model::verdict::{CellVerdict, Standing};
 use crate::capacity::standing::tcp_check;
 use crate::doubts::{answers, disturbed, losses, order, running, throttled};
 use crate::evidence::sample::{complete_rounds, counted_rounds};
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 use crate::{LEAST_HEADROOM, MIN_ROUNDS, NOTICEABLE_SHARE, median};
 
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
@@ -28,7 +28,7 @@ const NOTICEABLE_PRESSURE: f64 = 0.03;
 /// All checks of a run, in the order in which a person wants to read them; `explained` is the share of the variance of turns that a gauge
 /// explains.
 pub(crate) fn checks(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     cells: &[CellVerdict],
     control: Option<Check>,
     explained: Option<f64>,
@@ -78,7 +78,7 @@ fn build(record: &Record) -> Check {
 pub fn built(program: &Program, is_optimised: bool) -> Check {
     let outcome = if is_optimised { CheckOutcome::Pass } else { CheckOutcome::Void };
     let (version, profile) = (program.version.clone(), program.profile.clone());
-    Check { rule: Rule::Build, outcome, evidence: Found::Build { version, profile } }
+    Check { rule: Rule::Build, outcome, evidence: Evidence::Build { version, profile } }
 }
 
 fn rounds(record: &Record) -> Check {
@@ -89,11 +89,11 @@ fn rounds(record: &Record) -> Check {
     Check {
         rule: Rule::Rounds,
         outcome,
-        evidence: Found::Rounds(Rounds { complete, counting, replicated: replicated(record) }),
+        evidence: Evidence::Rounds(Rounds { complete, counting, replicated: replicated(record) }),
     }
 }
 
-/// Whoever had several processes in a round, each once, in the order of the record.
+/// Contenders that had several processes in a round, each once, in the order of the record.
 fn replicated(record: &Record) -> Vec<String> {
     let runs = || record.rounds.iter().flat_map(|round| &round.runs);
     let has_several = |entry: &&Entry| {
@@ -108,47 +108,42 @@ fn isolation(record: &Record) -> Check {
     let shared = !cpus(&isolation.server_cpus).is_disjoint(&cpus(&isolation.generator_cpus));
     let outcome = if shared { CheckOutcome::Void } else { CheckOutcome::Pass };
     let statement = isolation.statement.clone();
-    Check { rule: Rule::Isolation, outcome, evidence: Found::Isolation { statement } }
+    Check { rule: Rule::Isolation, outcome, evidence: Evidence::Isolation { statement } }
 }
 
 /// The worst of what the standings say of their generator; nothing where nobody's share is known. When those of all contenders are void,
 /// so is the run; else only they are.
-fn generator(evidence: &Evidence<'_>, cells: &[CellVerdict]) -> Option<Check> {
+fn generator(evidence: &DecodedRecord<'_>, cells: &[CellVerdict]) -> Option<Check> {
     let standings = || cells.iter().flat_map(|cell| &cell.standings);
     let counting = || standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
-    let told = Found::GeneratorBusy { busy_share: busiest(evidence, cells)? };
+    let told = Evidence::GeneratorBusy { busy_share: busiest(evidence, cells)? };
     let outcome_of = |standing: &Standing| {
         let saturated = standing.checks.iter().filter(|check| check.rule == Rule::GeneratorSaturated);
         saturated.map(|check| check.outcome).max().unwrap_or(CheckOutcome::Pass)
     };
     let worst = standings().map(outcome_of).max().unwrap_or(CheckOutcome::Pass);
     let is_good = |standing: &Standing| {
-        !is_limit(evidence.record, standing) && outcome_of(standing) != CheckOutcome::Void
+        !evidence.record.is_limit(&standing.contender) && outcome_of(standing) != CheckOutcome::Void
     };
     let outcome = if counting().any(is_good) { worst.min(CheckOutcome::Warn) } else { worst };
     Some(Check { rule: Rule::Generator, outcome, evidence: told })
 }
 
 /// The greatest share of its CPU that a thread of the generator used in any window at capacity whose throughput counts.
-fn busiest(evidence: &Evidence<'_>, cells: &[CellVerdict]) -> Option<f64> {
+fn busiest(evidence: &DecodedRecord<'_>, cells: &[CellVerdict]) -> Option<f64> {
     let counting = evidence.windows().filter(|window| window.rate_counts());
     let judged = counting.filter(|window| cells.iter().any(|judged| judged.cell == window.cell));
     judged.flat_map(|window| window.load.thread_busy_shares.iter().copied()).reduce(f64::max)
 }
 
-fn is_limit(record: &Record, standing: &Standing) -> bool {
-    let mut entries = record.contenders.iter().filter(|entry| entry.identity.name == standing.contender);
-    entries.any(|entry| entry.identity.is_limit())
-}
-
 /// The least headroom of all contenders.
 fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     let standings = cells.iter().flat_map(|cell| &cell.standings);
-    let known = standings.filter(|standing| !is_limit(record, standing));
+    let known = standings.filter(|standing| !record.is_limit(&standing.contender));
     let known = known.filter_map(|standing| Some((standing.headroom?, standing.contender.as_str())));
     let (least, contender) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let outcome = if least >= LEAST_HEADROOM { CheckOutcome::Pass } else { CheckOutcome::Warn };
-    let evidence = Found::Headroom { times: least, contender: Some(contender.to_owned()) };
+    let evidence = Evidence::Headroom { times: least, contender: Some(contender.to_owned()) };
     Some(Check { rule: Rule::Headroom, outcome, evidence })
 }
 
@@ -157,14 +152,14 @@ fn errors(record: &Record, windows: &[&Measurement]) -> Check {
     let right = total(windows.iter().map(|window| window.load.books.ok));
     let outcome = if failed == 0 { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let checked = if failed == 0 { answers::checked(record, windows) } else { Vec::new() };
-    let evidence = Found::Errors { failed, requests: total([right, failed]), example: None, checked };
+    let evidence = Evidence::Errors { failed, requests: total([right, failed]), example: None, checked };
     Check { rule: Rule::Errors, outcome, evidence }
 }
 
 fn books(windows: &[&Measurement]) -> Check {
     let broken = windows.iter().filter(|window| !window.load.books.balance()).count();
     let outcome = if broken == 0 { CheckOutcome::Pass } else { CheckOutcome::Void };
-    Check { rule: Rule::Books, outcome, evidence: Found::Books { broken: broken as u64 } }
+    Check { rule: Rule::Books, outcome, evidence: Evidence::Books { broken: broken as u64 } }
 }
 
 /// Each generator compares what was in flight with throughput times latency, both from the same stamps: that its books are in
@@ -178,8 +173,8 @@ fn little(windows: &[&Measurement]) -> Check {
         true => CheckOutcome::Pass,
         false => CheckOutcome::Warn,
     };
-    let evidence = Found::LittleOverWindows {
-        broken: Part::new(broken().count(), told().count()),
+    let evidence = Evidence::LittleOverWindows {
+        broken: Proportion::new(broken().count(), told().count()),
         example: broken().next().map(|check| Box::new(check.evidence.clone())),
     };
     Check { rule: Rule::Little, outcome, evidence }
@@ -226,7 +221,7 @@ impl Disturbance {
             true if are_all_void(windows, self.rule) => CheckOutcome::Void,
             true => CheckOutcome::Warn,
         };
-        let evidence = Found::Taken { share: worst, void: Part::new(void, windows.len()), turns };
+        let evidence = Evidence::Taken { share: worst, void: Proportion::new(void, windows.len()), turns };
         Check { rule: self.rule, outcome, evidence }
     }
 }
@@ -242,7 +237,7 @@ fn database(record: &Record) -> Option<Check> {
     let is_shared = database.cpus.is_some() && database.beside_generator;
     let outcome = if is_shared { CheckOutcome::Warn } else { CheckOutcome::Pass };
     let host = database.host.as_ref().map(|host| host.name.clone());
-    let evidence = Found::Database { cpus: database.cpus.clone(), host, beside_generator: is_shared };
+    let evidence = Evidence::Database { cpus: database.cpus.clone(), host, beside_generator: is_shared };
     Some(Check { rule: Rule::Database, outcome, evidence })
 }
 
@@ -250,7 +245,7 @@ fn database(record: &Record) -> Option<Check> {
 fn upstream(record: &Record) -> Option<Check> {
     let Upstream { cpus, beside_generator, .. } = record.upstream.clone()?;
     let outcome = if beside_generator { CheckOutcome::Warn } else { CheckOutcome::Pass };
-    Some(Check { rule: Rule::Upstream, outcome, evidence: Found::Upstream { cpus, beside_generator } })
+    Some(Check { rule: Rule::Upstream, outcome, evidence: Evidence::Upstream { cpus, beside_generator } })
 }
 
 /// Tasks that waited for a CPU and were neither the server's nor the generator's: a sign of other programs, wherever they
@@ -267,5 +262,5 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
     let shares: Vec<f64> = windows.iter().filter_map(others).collect();
     let usual = median(&shares)?.max(0.0);
     let outcome = if usual <= NOTICEABLE_PRESSURE { CheckOutcome::Pass } else { CheckOutcome::Warn };
-    Some(Check { rule: Rule::Pressure, outcome, evidence: Found::Pressure { share: usual } })
+    Some(Check { rule: Rule::Pressure, outcome, evidence: Evidence::Pressure { share: usual } })
 }

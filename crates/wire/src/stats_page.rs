@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::load::StackCounts;
-use assay_model::stats_page::{self, BYTES, Row, WORDS};
+use assay_model::stats_page::{self, BYTES, StatsRow, WORDS};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags};
 
 use crate::memory::Mapping;
@@ -19,7 +19,7 @@ pub struct StatsPage {
     mapping: Mapping,
     offset: usize,
     /// What others counted here before.
-    base: Row,
+    base: StatsRow,
 }
 
 impl StatsPage {
@@ -30,7 +30,7 @@ impl StatsPage {
     pub fn open(path: &Path, queue: u16) -> io::Result<Self> {
         let mapping = shared_page(path, BYTES)?;
         let mut stats_page =
-            Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
+            Self { mapping, offset: usize::from(queue) * size_of::<StatsRow>(), base: [0; WORDS] };
         for n in 0..WORDS {
             let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it has no row for this queue");
             stats_page.base[n] = stats_page.word(n).ok_or_else(outside)?.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_check::{Pace, Patience, Planted, Route, Rule, Target, Tempo, TestType, ask, of_http};
-use assay_model::conformance::{Finding, Ruling, Severity};
+use assay_model::conformance::{RuleFinding, Ruling, Severity};
 
 use crate::faulty::Fault::{self, *};
 use crate::faulty::{Faulty, page};
@@ -250,7 +250,7 @@ fn rule(id: &str) -> &'static Rule {
     of_http().chain(types).find(|rule| rule.id == id).unwrap_or_else(|| panic!("no rule {id}"))
 }
 
-fn finding(fault: Fault, rule: &'static Rule, routes: Vec<Route>) -> Finding {
+fn finding(fault: Fault, rule: &'static Rule, routes: Vec<Route>) -> RuleFinding {
     let folder = tempfile::tempdir().expect("folder");
     let root = folder.path().join("root");
     std::fs::create_dir(&root).expect("root");
@@ -309,7 +309,7 @@ fn the_same_server_without_a_fault_keeps_every_rule() {
     let target = Target::new(&server.address.to_string(), "/").expect("target");
     let target = target.routes(routes(false)).database(server.table.clone());
     let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
-    let broken: Vec<&Finding> = conformance.broken().collect();
+    let broken: Vec<&RuleFinding> = conformance.broken().collect();
     assert!(broken.is_empty(), "{broken:#?}");
     assert_eq!(conformance.score().kept as usize, rules.len());
 }
@@ -333,7 +333,8 @@ fn assert_keeps_all(fault: Fault) {
     let target = Target::new(&server.address.to_string(), "/").expect("target");
     let rules: Vec<&'static Rule> = of_http().filter(|rule| rule.tempo == Tempo::Together).collect();
     let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
-    let others: Vec<&Finding> = conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
+    let others: Vec<&RuleFinding> =
+        conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
     assert!(others.is_empty(), "{others:#?}");
 }
 
@@ -369,7 +370,7 @@ fn a_server_may_want_no_body_of_a_get() {
     assert_keeps_all(DropsBodiesOfGet);
 }
 
-/// Whatever is asked for there is refused, however wrongly, so no refusal tells that the server has seen the fault.
+/// Every request for such a path is refused, however wrong it is, so no refusal tells that the server has seen the fault.
 #[test]
 fn refusals_tell_nothing_at_a_path_that_there_is_not() {
     let server = Faulty::start(Rough, std::env::temp_dir());

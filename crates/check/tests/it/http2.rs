@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_check::{Pace, Patience, Rule, Target, Tempo, ask, of_http2};
-use assay_model::conformance::{Conformance, Finding, Ruling};
+use assay_model::conformance::{Conformance, RuleFinding, Ruling};
 
 use crate::ours::credulous;
 use crate::strict::{AT_EXPECTATION, Manner, Strict};
@@ -45,12 +45,12 @@ fn rule(id: &str) -> &'static Rule {
 }
 
 /// What the rule finds at a server that breaks it; why it has nothing to vary, where that is so.
-fn finding(rule: &'static Rule) -> Result<Finding, String> {
+fn finding(rule: &'static Rule) -> Result<RuleFinding, String> {
     finding_at(&target(&Strict::start(rule.id)), rule)
 }
 
 /// What the rule finds at a server.
-fn finding_at(target: &Target, rule: &'static Rule) -> Result<Finding, String> {
+fn finding_at(target: &Target, rule: &'static Rule) -> Result<RuleFinding, String> {
     let piece = if DEPENDS_ON_PIECES.contains(&rule.id) { LONG_PIECE } else { PATIENCE.piece };
     let target = target.clone().patience(Patience { piece, ..PATIENCE });
     // On a busy machine a server answers late.
@@ -97,7 +97,8 @@ fn the_same_server_without_a_fault_keeps_every_rule() {
     let server = Strict::start("none");
     let rules: Vec<&'static Rule> = of_http2().collect();
     let conformance = asked(&target(&server).patience(LONG), &rules);
-    let others: Vec<&Finding> = conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
+    let others: Vec<&RuleFinding> =
+        conformance.findings.iter().filter(|f| f.ruling != Ruling::Kept).collect();
     assert!(others.is_empty(), "{others:#?}");
     assert!(rules.len() >= 145, "fewer than h2spec asks for");
 }
@@ -179,7 +180,7 @@ fn assert_keeps(manner: Manner, not_applicable: &[&str]) {
     let server = Strict::right(manner);
     let rules: Vec<&'static Rule> = of_http2().filter(is_quick).collect();
     let conformance = asked(&target(&server).patience(LONG), &rules);
-    let broken: Vec<&Finding> = conformance.broken().collect();
+    let broken: Vec<&RuleFinding> = conformance.broken().collect();
     assert!(broken.is_empty(), "{manner:?}: {broken:#?}");
     let others = conformance.findings.iter().filter(|found| found.ruling == Ruling::NotApplicable);
     let others: BTreeSet<&str> = others.map(|found| found.rule.as_str()).collect();
@@ -187,7 +188,7 @@ fn assert_keeps(manner: Manner, not_applicable: &[&str]) {
     assert_eq!(others, expected, "{manner:?}");
 }
 
-/// It refuses whatever tells it to keep more, and the first block if that does not say how little it is (RFC 9113 §4.3.1).
+/// A server without a table refuses what tells it to keep more, and the first block if that does not say how little it is (RFC 9113 §4.3.1).
 #[test]
 fn a_server_may_keep_no_table() {
     assert_keeps(Manner::WithoutTable, &NEED_A_TABLE);
@@ -214,7 +215,7 @@ fn a_server_may_end_the_connection_at_an_answer_to_no_ping() {
     assert_keeps(Manner::Wary, &[]);
 }
 
-/// It breaks the rule, but leaves no request without an answer.
+/// A server that retires connections breaks the rule, but leaves no request without an answer.
 #[test]
 fn of_a_server_that_retires_connections_that_is_told() {
     let server = Strict::right(Manner::Retiring);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_check::{Pace, Patience, Rule, Target, ask, of_http2};
 use assay_host::limits::free_port;
-use assay_model::conformance::{Finding, Ruling};
+use assay_model::conformance::{RuleFinding, Ruling};
 use assay_skip::skip;
 
 /// Longest wait for a server to be there.
@@ -112,7 +112,7 @@ fn nginx(port: u16, folder: &Path) -> Command {
     command
 }
 
-/// One of them under way; it ends with its owner.
+/// A running server of another project; it ends with its owner.
 struct Running(Child);
 
 impl Running {
@@ -173,13 +173,13 @@ impl Other {
     }
 }
 
-fn findings(target: &Target, patience: Patience, rules: &[&'static Rule]) -> Vec<Finding> {
+fn findings(target: &Target, patience: Patience, rules: &[&'static Rule]) -> Vec<RuleFinding> {
     let target = target.clone().patience(patience);
     let mut asked = (0..ATTEMPTS).map(|_| ask(&target, rules, Pace::Full, &|| true));
     asked.find_map(Result::ok).expect("an answer").findings
 }
 
-fn is_broken(finding: &Finding) -> bool {
+fn is_broken(finding: &RuleFinding) -> bool {
     finding.ruling == Ruling::Broken
 }
 

@@ -18,7 +18,7 @@ const SHORT_RECEIVE_BYTES: usize = 16 * 1024;
 /// Bytes that one system call skips at most.
 const SKIP_AT_ONCE: u64 = 1 << 30;
 
-pub(super) struct Connection {
+pub(super) struct EpollConnection {
     pub(super) socket: OwnedFd,
     /// Bytes accepted from the user that the kernel had no room for.
     queue: Vec<u8>,
@@ -54,7 +54,7 @@ pub(super) struct Connection {
 
 /// What came of letting the queue leave.
 pub(super) enum Drained {
-    /// It is empty, and the user waits to hear so.
+    /// The queue is empty, and the user waits to hear so.
     Yes,
     /// Nothing to tell.
     Quiet,
@@ -62,7 +62,7 @@ pub(super) enum Drained {
     Broken(Errno),
 }
 
-impl Connection {
+impl EpollConnection {
     pub(super) fn new(socket: OwnedFd, connecting: bool) -> Self {
         Self {
             socket,

@@ -17,7 +17,7 @@ pub(super) const SEND_AT_ONCE: usize = 256 * 1024;
 pub(super) enum Phase {
     /// Reserved for a peer of the listener with this number, who has not come yet.
     Accepting(u32),
-    /// We are connecting.
+    /// The request to connect is under way.
     Connecting,
     /// The connection is established.
     Open,
@@ -25,7 +25,7 @@ pub(super) enum Phase {
     Broken,
 }
 
-pub(super) struct Connection {
+pub(super) struct UringConnection {
     pub(super) phase: Phase,
     /// Bytes accepted from the user; they leave with the next poll.
     pub(super) queue: Vec<u8>,
@@ -66,7 +66,7 @@ pub(super) struct Connection {
     pub(super) peer_ended: bool,
 }
 
-impl Connection {
+impl UringConnection {
     pub(super) fn new(phase: Phase) -> Self {
         Self {
             phase,

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use super::Uring;
-use super::connection::{Connection, Phase, SEND_AT_ONCE};
+use super::connection::{Phase, SEND_AT_ONCE, UringConnection};
 use super::request::{Request, file, outcome, pack};
 use crate::file::FileRange;
 use crate::{Conn, Statistics, sockets};
@@ -60,7 +60,8 @@ impl Uring {
 
     /// Copies what comes next of the file behind the queue, if the connection has no descriptor.
     pub(super) fn refill(&mut self, conn: Conn) {
-        let wants = |c: &&mut Connection| c.file.is_some() && c.descriptor.is_none() && c.queue_sent == 0;
+        let wants =
+            |c: &&mut UringConnection| c.file.is_some() && c.descriptor.is_none() && c.queue_sent == 0;
         let Some(c) = self.connections.get_mut(conn).filter(wants) else { return };
         c.provide_queue(&mut self.spare);
         let Some(range) = &mut c.file else { return };
@@ -87,7 +88,7 @@ impl Uring {
 
     /// Gives the connection a descriptor, as long as there are some to give.
     fn provide_descriptor(&mut self, conn: Conn) {
-        let wants = |c: &Connection| c.phase == Phase::Open && c.descriptor.is_none();
+        let wants = |c: &UringConnection| c.phase == Phase::Open && c.descriptor.is_none();
         if self.descriptors >= self.descriptors_at_most || !self.connections.get(conn).is_some_and(wants) {
             return;
         }
@@ -119,7 +120,7 @@ impl Uring {
     }
 
     /// Takes the connection's descriptor back.
-    pub(super) fn close_descriptor(&mut self, c: &mut Connection) {
+    pub(super) fn close_descriptor(&mut self, c: &mut UringConnection) {
         if c.descriptor.take().is_some() {
             self.descriptors -= 1;
             self.stats.other_calls += 1;
@@ -134,7 +135,7 @@ pub(super) fn installed_descriptor(result: i32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(number as i32) })
 }
 
-fn transfer(c: &mut Connection, stats: &mut Statistics) -> Result<(), Errno> {
+fn transfer(c: &mut UringConnection, stats: &mut Statistics) -> Result<(), Errno> {
     let (Some(socket), Some(range)) = (&c.descriptor, &mut c.file) else { return Ok(()) };
     while c.queue_sent < c.queue.len() {
         // The head leaves in one segment with the file's first bytes.

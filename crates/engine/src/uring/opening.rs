@@ -8,7 +8,7 @@ use io_uring::{opcode, types};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrAny, SocketFlags};
 
-use super::connection::{Connection, Phase};
+use super::connection::{Phase, UringConnection};
 use super::request::{Request, file, outcome, pack, send_entry, unpack};
 use super::ring::Completion;
 use super::{Uring, keep_spare};
@@ -82,7 +82,7 @@ impl Uring {
         }
         let cannot = |error| sockets::cannot_connect(remote, error);
         let socket = sockets::unconnected(remote, local, SocketFlags::empty()).map_err(cannot)?;
-        let conn = self.connections.insert(Connection::new(Phase::Connecting));
+        let conn = self.connections.insert(UringConnection::new(Phase::Connecting));
         self.stats.other_calls += 4;
         let registered =
             self.ring.inner().submitter().register_files_update(conn.slot, &[socket.as_raw_fd()]);
@@ -134,7 +134,7 @@ impl Uring {
         listener.waiting += 1;
         self.accepting += 1;
         let fd = types::Fd(listener.socket.as_raw_fd());
-        let conn = self.connections.insert(Connection::new(Phase::Accepting(listener.number)));
+        let conn = self.connections.insert(UringConnection::new(Phase::Accepting(listener.number)));
         let slot = types::DestinationSlot::try_from_slot_target(conn.slot).ok();
         let entry = opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut()).file_index(slot);
         self.push(entry.build(), Request::Accept, conn);

@@ -4,7 +4,7 @@ use io_uring::{cqueue, opcode, squeue};
 use rustix::io::Errno;
 
 use super::buffers::{Buffers, GROUP};
-use super::connection::{Connection, Phase};
+use super::connection::{Phase, UringConnection};
 use super::request::{Request, file, outcome, pack};
 use super::ring::Completion;
 use super::{Uring, keep_spare};
@@ -74,7 +74,7 @@ impl Uring {
     pub(super) fn ask_again(&mut self) {
         let mut unasked = std::mem::take(&mut self.unasked);
         for conn in unasked.drain(..) {
-            if self.connections.get(conn).is_some_and(Connection::has_room) {
+            if self.connections.get(conn).is_some_and(UringConnection::has_room) {
                 self.ask(conn);
             }
         }
@@ -193,7 +193,7 @@ fn skip_entry(conn: Conn, left: u64) -> squeue::Entry {
 }
 
 /// Moves everything a connection holds in the kernel's buffers behind what it has stashed.
-fn stash(c: &mut Connection, buffers: &mut Buffers, spare: &mut Vec<Vec<u8>>) {
+fn stash(c: &mut UringConnection, buffers: &mut Buffers, spare: &mut Vec<Vec<u8>>) {
     if c.chain.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! How a check says what it found.
 
 use assay_model::check::CheckOutcome;
-use assay_model::doctor::{Area, Finding, Setting};
+use assay_model::doctor::{Area, Finding, KernelSetting};
 
 /// A finding in the making.
 pub(super) struct Note(Finding);
@@ -48,7 +48,7 @@ impl Note {
     }
 
     /// What could be set to mend it.
-    pub(super) fn set(mut self, settings: impl IntoIterator<Item = Setting>) -> Self {
+    pub(super) fn set(mut self, settings: impl IntoIterator<Item = KernelSetting>) -> Self {
         self.0.settings.extend(settings);
         self
     }
@@ -59,8 +59,8 @@ impl Note {
 }
 
 /// A file of `/proc/sys` or `/sys` that should hold another value.
-pub(super) fn setting(path: &str, from: impl ToString, to: impl ToString) -> Setting {
-    Setting { path: path.to_owned(), from: from.to_string(), to: to.to_string() }
+pub(super) fn setting(path: &str, from: impl ToString, to: impl ToString) -> KernelSetting {
+    KernelSetting { path: path.to_owned(), from: from.to_string(), to: to.to_string() }
 }
 
 /// 0.014 as "1.4 %".

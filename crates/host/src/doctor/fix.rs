@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use assay_model::doctor::{Diagnosis, Setting};
+use assay_model::doctor::{Diagnosis, KernelSetting};
 
 /// All settings that a diagnosis would change, in its order.
-pub fn settings(diagnosis: &Diagnosis) -> Vec<Setting> {
+pub fn settings(diagnosis: &Diagnosis) -> Vec<KernelSetting> {
     diagnosis.findings.iter().flat_map(|finding| finding.settings.clone()).collect()
 }
 
@@ -14,11 +14,11 @@ pub fn settings(diagnosis: &Diagnosis) -> Vec<Setting> {
 ///
 /// # Errors
 /// When the file cannot be written, or the kernel keeps another value.
-pub fn apply(setting: &Setting) -> io::Result<()> {
+pub fn apply(setting: &KernelSetting) -> io::Result<()> {
     write_below(Path::new("/"), setting)
 }
 
-fn write_below(root: &Path, setting: &Setting) -> io::Result<()> {
+fn write_below(root: &Path, setting: &KernelSetting) -> io::Result<()> {
     let path = root.join(setting.path.trim_start_matches('/'));
     std::fs::write(&path, &setting.to)?;
     let now = std::fs::read_to_string(&path)?;
@@ -32,12 +32,12 @@ fn holds(text: &str, value: &str) -> bool {
 }
 
 /// The shell command that writes `to` of a setting as root.
-pub fn command(setting: &Setting) -> String {
+pub fn command(setting: &KernelSetting) -> String {
     shell(&setting.path, &setting.to)
 }
 
 /// The shell command that takes it back.
-pub fn undo(setting: &Setting) -> String {
+pub fn undo(setting: &KernelSetting) -> String {
     shell(&setting.path, &setting.from)
 }
 
@@ -51,9 +51,9 @@ fn shell(path: &str, value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn setting() -> Setting {
+    fn setting() -> KernelSetting {
         let (from, to) = ("32768 60999".to_owned(), "1024 65535".to_owned());
-        Setting { path: "/proc/sys/net/ipv4/ip_local_port_range".to_owned(), from, to }
+        KernelSetting { path: "/proc/sys/net/ipv4/ip_local_port_range".to_owned(), from, to }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use assay_model::experiment::Experiment;
 use assay_model::workload::Workload;
 
 use super::check::{Checked as _, Fault, fault_of_experiment};
-use super::file::Source;
+use super::file::FileText;
 use super::{MAX_TOML_BYTES, workload};
 use crate::error::LabError;
 use crate::warning::Warning;
@@ -29,7 +29,7 @@ pub(super) fn understand(
     text: &str,
     warnings: &mut Vec<Warning>,
 ) -> Result<Experiment, LabError> {
-    let source = Source { file, text };
+    let source = FileText { file, text };
     let mut experiment: Experiment = source.parse(warnings)?;
     experiment.folder = source.folder();
     if let Some(fault) = fault_of_experiment(&experiment) {

@@ -15,14 +15,14 @@ use crate::warning::Warning;
 type UnknownKey = (Vec<String>, SourcePlace);
 
 /// A file's text with its name, so that offsets can be told as places.
-pub(crate) struct Source<'a> {
+pub(crate) struct FileText<'a> {
     /// The file.
     pub file: &'a Path,
-    /// Its text.
+    /// The text of the file.
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl FileText<'_> {
     /// The folder in which the file is.
     pub(crate) fn folder(&self) -> PathBuf {
         self.file.parent().map(Path::to_owned).unwrap_or_default()
@@ -162,7 +162,7 @@ mod tests {
 
     fn parse(text: &str) -> (Result<Workload, LabError>, Vec<Warning>) {
         let mut warnings = Vec::new();
-        let value = Source { file: Path::new("w.toml"), text }.parse(&mut warnings);
+        let value = FileText { file: Path::new("w.toml"), text }.parse(&mut warnings);
         (value, warnings)
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn invalid_values_are_told_at_their_key() {
-        let source = Source { file: Path::new("w.toml"), text: GOOD };
+        let source = FileText { file: Path::new("w.toml"), text: GOOD };
         let error = source.invalid("request.0.path", "wrong", "mend").to_string();
         assert_eq!(error, "w.toml:4:1: wrong; mend");
     }

@@ -7,7 +7,7 @@ use assay_model::lab::{HostRole, Lab, LabHost, Transport};
 
 use super::MAX_TOML_BYTES;
 use super::check::Fault;
-use super::file::Source;
+use super::file::FileText;
 use crate::error::LabError;
 use crate::names::{is_name, name_of};
 
@@ -59,7 +59,7 @@ pub fn typed_host(text: &str) -> Option<Result<LabHost, String>> {
 }
 
 fn understand(file: &Path, text: &str) -> Result<Lab, LabError> {
-    let source = Source { file, text };
+    let source = FileText { file, text };
     let lab: Lab = source.parse_strictly(|table| if table.is_empty() { &["host"] } else { &KEYS })?;
     match fault_of(&lab) {
         Some(fault) => Err(source.invalid(&fault.key, fault.problem, fault.mend)),
@@ -121,7 +121,7 @@ fn fault_of_host(host: &LabHost) -> Option<Fault> {
     fault_of_roles(host)
 }
 
-/// That what is to be started there would take the CPU time of something that is measured, or cannot be reached.
+/// The fault of a host on which what is to be started would take the CPU time of something that is measured, or cannot be reached.
 fn fault_of_roles(host: &LabHost) -> Option<Fault> {
     let is_away = host.transport != Transport::Local;
     let has = |role| host.address.is_none() && host.roles.contains(&role);

@@ -25,7 +25,7 @@ use crate::names::hint_beside;
 use crate::subject::Subject;
 pub use crate::warning::Warning;
 pub(crate) use check::{Fault, argument_of, fault_of_experiment};
-use file::Source;
+use file::FileText;
 
 /// Everything that can be named on the command line.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// One in which nothing can be named.
+    /// A catalogue in which nothing can be named.
     pub fn empty() -> Self {
         Self {
             root: PathBuf::new(),
@@ -246,7 +246,7 @@ fn understand<T: DeserializeOwned + check::Checked>(
     text: &str,
     warnings: &mut Vec<Warning>,
 ) -> Result<T, LabError> {
-    let source = Source { file, text };
+    let source = FileText { file, text };
     let value: T = source.parse(warnings)?;
     match value.fault() {
         None => Ok(value),

@@ -8,7 +8,7 @@ use assay_model::workload::{Expect, Workload};
 
 use super::MAX_TOML_BYTES;
 use super::check::{Checked, Fault};
-use super::file::Source;
+use super::file::FileText;
 use crate::error::LabError;
 use crate::warning::Warning;
 
@@ -39,7 +39,7 @@ pub(super) fn understand(
     before: Option<&str>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Workload>, LabError> {
-    let source = Source { file, text };
+    let source = FileText { file, text };
     let mut workload: Workload = source.parse(warnings)?;
     match before {
         Some(command) => workload.before = Some(command.to_owned()),
@@ -55,7 +55,7 @@ pub(super) fn understand(
 /// When it, or a file that it names, cannot be read or understood.
 pub(super) fn complete(
     workload: Workload,
-    source: &Source<'_>,
+    source: &FileText<'_>,
     within: &dyn Fn(&str) -> String,
 ) -> Result<Vec<Workload>, LabError> {
     let invalid = |fault: Fault| source.invalid(&within(&fault.key), fault.problem, fault.mend);

@@ -17,7 +17,7 @@ const MAX_INFLATED_BYTES: usize = 1 << 20;
 
 /// A complete answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// Status code.
     pub(crate) status: u16,
     /// Value of Content-Type.
@@ -35,7 +35,7 @@ pub(crate) struct Answer {
 }
 
 /// What is wrong with an answer, in words; `None` when it is right.
-pub(crate) fn fault(expect: &Expect, answer: &Answer) -> Option<String> {
+pub(crate) fn fault(expect: &Expect, answer: &Response) -> Option<String> {
     wrong_status(expect, answer.status).or_else(|| wrong_type(expect, answer)).or_else(|| {
         match plain(expect, answer) {
             Ok(plain) => wrong_body(expect, &plain),
@@ -45,7 +45,7 @@ pub(crate) fn fault(expect: &Expect, answer: &Answer) -> Option<String> {
 }
 
 /// The answer as it was before its body was coded, where that is expected.
-fn plain<'a>(expect: &Expect, answer: &'a Answer) -> Result<Cow<'a, Answer>, String> {
+fn plain<'a>(expect: &Expect, answer: &'a Response) -> Result<Cow<'a, Response>, String> {
     let Some(coding) = expect.coding else { return Ok(Cow::Borrowed(answer)) };
     let named = answer.content_encoding.as_deref().unwrap_or_default();
     if !coding.is_named(named.as_bytes()) {
@@ -57,7 +57,7 @@ fn plain<'a>(expect: &Expect, answer: &'a Answer) -> Result<Cow<'a, Answer>, Str
         return Err(format!("{given} instead of {coding}"));
     }
     let body = gunzip(&answer.body, MAX_INFLATED_BYTES).map_err(|error| error.to_string())?;
-    Ok(Cow::Owned(Answer { body, ..answer.clone() }))
+    Ok(Cow::Owned(Response { body, ..answer.clone() }))
 }
 
 fn wrong_status(expect: &Expect, status: u16) -> Option<String> {
@@ -69,7 +69,7 @@ fn wrong_status(expect: &Expect, status: u16) -> Option<String> {
 }
 
 /// Media types are compared without parameters and case (RFC 9110 §8.3.1).
-fn wrong_type(expect: &Expect, answer: &Answer) -> Option<String> {
+fn wrong_type(expect: &Expect, answer: &Response) -> Option<String> {
     let wanted = expect.content_type.as_deref()?;
     let Some(given) = answer.content_type.as_deref() else {
         return Some(format!("no Content-Type instead of {wanted}"));
@@ -83,7 +83,7 @@ pub(super) fn media_type(value: &str) -> &str {
     value.split(';').next().unwrap_or(value).trim()
 }
 
-fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
+fn wrong_body(expect: &Expect, answer: &Response) -> Option<String> {
     let length = answer.body.len() as u64;
     if let Some([least, greatest]) = expect.length.filter(|[least, most]| !(*least..=*most).contains(&length))
     {
@@ -134,9 +134,9 @@ fn shown(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, content_type: &str, body: &str) -> Answer {
+    fn answer(status: u16, content_type: &str, body: &str) -> Response {
         let content_type = (!content_type.is_empty()).then(|| content_type.to_owned());
-        Answer { status, content_type, body: body.as_bytes().to_vec(), ..Answer::default() }
+        Response { status, content_type, body: body.as_bytes().to_vec(), ..Response::default() }
     }
 
     fn expect(toml: &str) -> Expect {
@@ -179,12 +179,12 @@ mod tests {
         ] {
             assert_eq!(fault(&expect(wanted), &given).as_deref(), Some(words));
         }
-        let coded = |encoding: &str, body: &[u8]| Answer {
+        let coded = |encoding: &str, body: &[u8]| Response {
             content_encoding: Some(encoding.to_owned()),
             body: body.to_vec(),
             ..answer(200, "", "")
         };
-        let told = |given: &Answer| fault(&expect("json = '1'\ncoding = 'gzip'"), given).expect("wrong");
+        let told = |given: &Response| fault(&expect("json = '1'\ncoding = 'gzip'"), given).expect("wrong");
         assert_eq!(told(&answer(200, "", "1")), "no Content-Encoding instead of gzip");
         assert_eq!(told(&coded("br", b"1")), "Content-Encoding br instead of gzip");
         assert!(told(&coded("gzip", b"1")).contains("does not decompress"));

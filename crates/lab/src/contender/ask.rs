@@ -16,7 +16,7 @@ use assay_model::workload::RequestKind;
 use assay_tls::Client;
 use thiserror::Error;
 
-use super::answer::Answer;
+use super::answer::Response;
 use http1::Http1;
 use http2::Http2;
 use input::Input;
@@ -33,7 +33,7 @@ pub(crate) enum AskError {
     /// The connection could not be made or broke.
     #[error("the connection failed: {0}")]
     Connection(#[from] std::io::Error),
-    /// It took too long.
+    /// The answer took too long.
     #[error("no complete answer within {:.1} s", .0.as_secs_f64())]
     Timeout(Duration),
     /// A signal came meanwhile (signal(7): a socket with a time limit is interrupted even by those that nobody catches).
@@ -66,7 +66,7 @@ impl AskError {
 }
 
 /// Sends `request` to a server, on a connection of its own, and reads the answer to its end.
-pub(crate) fn ask(door: Door<'_>, request: &RequestKind, timeout: Duration) -> Result<Answer, AskError> {
+pub(crate) fn ask(door: Door<'_>, request: &RequestKind, timeout: Duration) -> Result<Response, AskError> {
     let mut line = Line::open(door, timeout)?;
     line.send(request)?;
     line.answer()
@@ -77,7 +77,7 @@ pub(crate) fn ask(door: Door<'_>, request: &RequestKind, timeout: Duration) -> R
 pub struct Door<'a> {
     /// What leads there.
     pub link: &'a Link,
-    /// Its host and port.
+    /// Host and port of the server.
     pub authority: &'a str,
     /// How the connection is secured; absent where it is not.
     pub tls: Option<&'a Client>,
@@ -125,7 +125,7 @@ impl<'a> Line<'a> {
     }
 
     /// Reads the answer to its end.
-    pub(crate) fn answer(&mut self) -> Result<Answer, AskError> {
+    pub(crate) fn answer(&mut self) -> Result<Response, AskError> {
         match &mut self.spoken {
             Spoken::Http1(http1) => http1.answer(&mut self.input),
             Spoken::Http2(http2) => http2.answer(&mut self.input),
@@ -157,16 +157,16 @@ mod tests {
         toml::from_str("path = \"/x\"\nheaders = [[\"Accept\", \"a/b\"]]\nexpect = {}").expect("request")
     }
 
-    fn asked(authority: &str, timeout: Duration) -> Result<Answer, AskError> {
+    fn asked(authority: &str, timeout: Duration) -> Result<Response, AskError> {
         asked_over(Protocol::H1, authority, timeout)
     }
 
-    fn asked_over(protocol: Protocol, authority: &str, timeout: Duration) -> Result<Answer, AskError> {
+    fn asked_over(protocol: Protocol, authority: &str, timeout: Duration) -> Result<Response, AskError> {
         ask(Door { link: &Link::loopback(), authority, tls: None, protocol }, &request(), timeout)
     }
 
     /// Answers one connection with `pieces`, one write each, after a request was read; returns the request.
-    fn answering(pieces: &'static [&'static str]) -> (Result<Answer, AskError>, String) {
+    fn answering(pieces: &'static [&'static str]) -> (Result<Response, AskError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
         let authority = listener.local_addr().expect("address").to_string();
         let server = std::thread::spawn(move || {
@@ -202,13 +202,13 @@ mod tests {
         ] {
             let (answer, request) = answering(pieces);
             let answer = answer.expect("answer");
-            let wanted = Answer {
+            let wanted = Response {
                 status: 200,
                 content_type: Some("text/plain".into()),
                 body: b"hello".to_vec(),
-                ..Answer::default()
+                ..Response::default()
             };
-            assert_eq!(Answer { framing: None, ..answer }, wanted);
+            assert_eq!(Response { framing: None, ..answer }, wanted);
             assert_eq!(request, "GET /x HTTP/1.1\r\nHost: HOST\r\nAccept: a/b\r\n\r\n");
         }
     }

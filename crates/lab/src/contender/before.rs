@@ -43,7 +43,7 @@ type Values = BTreeMap<String, String>;
 pub struct Commands {
     /// The one that was typed; it keeps the environment of whoever typed it.
     typed: Option<String>,
-    /// By server and command.
+    /// What commands printed, by server and command.
     of_running: RefCell<BTreeMap<(String, String), Values>>,
 }
 
@@ -136,7 +136,7 @@ fn filled(workload: &Workload, values: &Values) -> Result<Workload, NotRun> {
 }
 
 /// What came of a command.
-struct Told {
+struct CommandOutput {
     how: Bounded,
     /// The beginning of what it printed.
     printed: String,
@@ -156,7 +156,7 @@ struct Execution<'a> {
 impl Execution<'_> {
     /// Runs it to its end; all that it started is gone then, and what it printed is a secret.
     fn values(&self) -> Result<Values, NotRun> {
-        let Told { how, printed, said } = self.run().map_err(|problem| self.failed(problem, ""))?;
+        let CommandOutput { how, printed, said } = self.run().map_err(|problem| self.failed(problem, ""))?;
         let (values, fault) = read(&printed);
         self.around.tools.secrets.learn(values.iter().map(|(name, value)| (value.clone(), name.clone())));
         let problem = match how {
@@ -170,7 +170,7 @@ impl Execution<'_> {
     }
 
     /// Runs it in a folder of pipes alone: what it prints is on no disk, and the folder goes with its supervisor, whoever is killed.
-    fn run(&self) -> Result<Told, String> {
+    fn run(&self) -> Result<CommandOutput, String> {
         let broken = |error: std::io::Error| format!("has no pipe: {error}");
         let folder = scratch::temporary().map_err(broken)?;
         let [output, log] = ["printed", "log"].map(|name| Pipe::new(folder.path().join(name)));
@@ -191,7 +191,7 @@ impl Execution<'_> {
         drop(ours);
         let how = how.map_err(|error| format!("could not be run: {error}"))?;
         let [printed, said] = [printed, said].map(|from| from.recv_timeout(END_PATIENCE).unwrap_or_default());
-        Ok(Told { how, printed, said })
+        Ok(CommandOutput { how, printed, said })
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {

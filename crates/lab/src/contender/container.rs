@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::StartOrder;
-use crate::hosts::host::Surroundings;
+use crate::hosts::host::JobSurroundings;
 use crate::subject::{Container, Process};
 use crate::supervisor::{Ended, SupervisorOptions, tail};
 
@@ -78,7 +78,7 @@ pub(super) fn first_process(
     let command = question.into_iter().chain([id_file.into_os_string()]).collect();
     let options = SupervisorOptions::new(job.log.clone(), command);
     let (inherited, variables) = (&process.inherited, Vec::new());
-    let around = Surroundings { folder: scratch, inherited, is_building: false, variables };
+    let around = JobSurroundings { folder: scratch, inherited, is_building: false, variables };
     let how = order.host.run_bounded(job, &options, around, TIMEOUT, &mut || !order.stop.is_immediate());
     let said = tail(&log, 1, &order.tools.secrets);
     let _ = std::fs::remove_file(&log);

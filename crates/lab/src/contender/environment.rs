@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use assay_model::contender::Run;
+use assay_model::contender::ServerCommand;
 use assay_model::database::DatabaseKind;
 use assay_model::protocol::Protocol;
 use thiserror::Error;
@@ -50,7 +50,7 @@ pub struct Told<'a> {
     pub tools: &'a Tools,
     /// What its database is, and where; absent for one that needs none.
     pub database: Option<(DatabaseKind, &'a str)>,
-    /// Its end of the wire, for one that brings its own stack; absent on the kernel's.
+    /// The server's end of the wire, for one that brings its own stack; absent on the kernel's.
     pub stack: Option<&'a UserEnd>,
     /// The certificate to serve with, and its key; absent for plain HTTP.
     pub tls: Option<(&'a Path, &'a Path)>,
@@ -126,7 +126,7 @@ impl Environment {
     ///
     /// # Errors
     /// [`UnknownPlaceholder`] when a name is none of [`VARIABLES`].
-    pub fn launching(&self, run: &Run) -> Result<Launching, UnknownPlaceholder> {
+    pub fn launching(&self, run: &ServerCommand) -> Result<Launching, UnknownPlaceholder> {
         let fill = |text: &String| self.fill(text).map(OsString::from);
         let command = run.command.iter().map(fill).collect::<Result<_, _>>()?;
         let given = self.pairs().map(|(name, value)| Ok((name.into(), value.into())));

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use assay_model::contender::Run;
+use assay_model::contender::ServerCommand;
 use assay_model::record::{NotRun, Stage};
 
 use super::StartOrder;
@@ -12,7 +12,7 @@ use super::container;
 use super::environment::{Environment, Told};
 use crate::access::Access;
 use crate::host_error::HostError;
-use crate::hosts::host::{Job, Surroundings};
+use crate::hosts::host::{Job, JobSurroundings};
 use crate::inherited::Purpose;
 use crate::port;
 use crate::secrets::Secrets;
@@ -101,8 +101,12 @@ fn left_to_the_kernel(listening: SocketAddr, address: &str) -> (String, String) 
 }
 
 /// How it is started, with what it is told of a stack of its own and of TLS; a container from the image that was built for the run.
-fn with_arguments(process: &Process, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
-    let mut run = Run { command: process.command(), ..process.run.clone() };
+fn with_arguments(
+    process: &Process,
+    is_on_user_stack: bool,
+    order: &StartOrder<'_>,
+) -> Result<ServerCommand, NotRun> {
+    let mut run = ServerCommand { command: process.command(), ..process.run.clone() };
     if let Some(container) = &process.container
         && let Some(id) = order.host.image(&process.folder, &container.image)
     {
@@ -183,7 +187,7 @@ pub(super) fn launch(
     }
     let folder = host.bring(&process.folder, wanted).map_err(lost)?;
     let around =
-        Surroundings { folder: &folder, inherited: &process.inherited, is_building: false, variables };
+        JobSurroundings { folder: &folder, inherited: &process.inherited, is_building: false, variables };
     let job = host.start(job, &options, around).map_err(lost)?;
     let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
     Ok(Held { job, log, address, port, ends, scratch, requests, is_contained, secrets })

@@ -14,7 +14,7 @@ use assay_model::shape::Shape;
 use assay_model::template::{Draw, literal};
 use assay_model::workload::{BadRequest, Expect, RequestKind};
 
-use super::answer::{self, Answer, media_type};
+use super::answer::{self, Response, media_type};
 pub use super::ask::Door;
 use super::ask::{AskError, Line};
 use crate::names::sha256;
@@ -114,16 +114,16 @@ fn lesson(fresh: Learnt, known: Option<&Learnt>, samples: &[Sample], is_head: bo
 /// An answer, and what it alone teaches.
 struct Sample {
     learnt: Learnt,
-    /// Its body is gone where it is too long to be compared: eighteen of those at once would fill the memory.
-    answer: Answer,
+    /// The answer, without its body where that is too long to be compared: eighteen of those at once would fill the memory.
+    answer: Response,
 }
 
 impl Sample {
-    fn of(answer: Answer) -> Self {
+    fn of(answer: Response) -> Self {
         let learnt = of_one(&answer);
         let is_compared = learnt.body_bytes[1] <= MAX_COMPARED_BYTES;
         let body = if is_compared { answer.body } else { Vec::new() };
-        Self { learnt, answer: Answer { body, ..answer } }
+        Self { learnt, answer: Response { body, ..answer } }
     }
 }
 
@@ -167,7 +167,7 @@ fn together(samples: &[Sample]) -> Option<Learnt> {
     samples.iter().map(|sample| sample.learnt.clone()).reduce(|known, later| known.joined(&later))
 }
 
-fn of_one(answer: &Answer) -> Learnt {
+fn of_one(answer: &Response) -> Learnt {
     let length = answer.body.len() as u64;
     let text = std::str::from_utf8(&answer.body).ok();
     Learnt {
@@ -238,8 +238,8 @@ fn expectation(learnt: &Learnt, samples: &[Sample], is_head: bool) -> (Held, Exp
 fn body<'a>(learnt: &Learnt, samples: &'a [Sample]) -> Option<Cow<'a, str>> {
     learnt.body_sha256.as_ref().filter(|_| learnt.body_bytes[1] <= MAX_COMPARED_BYTES)?;
     match &samples.last()?.answer {
-        Answer { is_message: true, body, .. } => Some(message::literal(body).into()),
-        Answer { body, .. } => std::str::from_utf8(body).ok().map(Cow::Borrowed),
+        Response { is_message: true, body, .. } => Some(message::literal(body).into()),
+        Response { body, .. } => std::str::from_utf8(body).ok().map(Cow::Borrowed),
     }
 }
 
@@ -254,9 +254,9 @@ fn shape(learnt: &Learnt) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn answer(body: &str) -> Answer {
+    fn answer(body: &str) -> Response {
         let content_type = Some("Text/Plain; charset=utf-8".to_owned());
-        Answer { status: 200, content_type, body: body.as_bytes().to_vec(), ..Answer::default() }
+        Response { status: 200, content_type, body: body.as_bytes().to_vec(), ..Response::default() }
     }
 
     fn of(bodies: &[&str], known: Option<&Learnt>) -> Lesson {
@@ -283,14 +283,14 @@ mod tests {
 
     #[test]
     fn what_no_expectation_fits_is_held_against_less() {
-        let image = Answer { body: b"\x89PNG\xff".to_vec(), ..answer("") };
+        let image = Response { body: b"\x89PNG\xff".to_vec(), ..answer("") };
         let (held, expect) = expectation(&of_one(&image), &[Sample::of(image)], false);
         assert_eq!((held, expect.length), (Held::Length, Some([5, 5])));
         let twice = of(&[r#"{"a":1,"a":2}"#, r#"{"a":3,"a":4}"#], None);
         assert_eq!(twice.learnt.held, Held::Length, "a key that stands there twice has no shape");
         let head = answer("");
         assert_eq!(expectation(&of_one(&head), &[Sample::of(head)], true).0, Held::Status);
-        let missing = Answer { status: 404, ..answer("no") };
+        let missing = Response { status: 404, ..answer("no") };
         let (held, expect) = expectation(&of_one(&missing), &[Sample::of(missing)], false);
         assert_eq!((held, expect.status), (Held::Status, None), "only a 2xx is right");
     }

@@ -11,7 +11,7 @@ use assay_model::record::{NotRun, Stage};
 use super::container;
 use super::environment::{Environment, Told};
 use crate::host_error::HostError;
-use crate::hosts::host::{Host, Surroundings};
+use crate::hosts::host::{Host, JobSurroundings};
 use crate::stop::Stop;
 use crate::subject::{Container, Process};
 use crate::supervisor::{Bounded, SupervisorOptions, tail, tail_of_death};
@@ -156,7 +156,7 @@ impl Preparation<'_> {
         options.log_limit_bytes = log_limit;
         options.scratch.extend(scratch);
         let (inherited, variables) = (&self.process.inherited, Vec::new());
-        let around = Surroundings { folder: &folder, inherited, is_building: true, variables };
+        let around = JobSurroundings { folder: &folder, inherited, is_building: true, variables };
         self.host.run_bounded(job, &options, around, timeout, &mut || !self.stop.is_requested()).map_err(told)
     }
 }

@@ -12,7 +12,7 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::tls::TlsFault;
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
-use super::answer::{self, Answer};
+use super::answer::{self, Response};
 use super::ask::{AskError, Door, ask};
 use super::{OnUserStack, StartOrder};
 use crate::generator::{LoadOrder, write_workload};
@@ -121,7 +121,11 @@ pub(super) fn over_kernel(
 }
 
 /// Asks again where a signal came between that was none to stop.
-fn ask_to_the_end(door: Door<'_>, request: &RequestKind, order: &StartOrder<'_>) -> Result<Answer, AskError> {
+fn ask_to_the_end(
+    door: Door<'_>,
+    request: &RequestKind,
+    order: &StartOrder<'_>,
+) -> Result<Response, AskError> {
     loop {
         match ask(door, request, answer_timeout(order.load_timeout)) {
             Err(AskError::Interrupted) if !order.stop.is_requested() => {}

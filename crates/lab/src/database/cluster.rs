@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
 
-use super::{DatabaseError, Order, Server, guests, in_full};
+use super::{DatabaseError, Order, PostgresServer, guests, in_full};
 use crate::inherited::{Inherited, Purpose};
 use crate::postgresql::Programs;
 use crate::scratch::{CLUSTER_PREFIX, SHARED_MEMORY, cluster_in};
@@ -71,9 +71,9 @@ const SETTINGS: [(&str, &str); 15] = [
 
 /// Where a cluster's server listens, and who gets in.
 pub(super) struct Listening {
-    /// Its address.
+    /// The address of the server.
     pub(super) address: IpAddr,
-    /// Its port.
+    /// The port of the server.
     pub(super) port: u16,
     /// What everybody must know.
     pub(super) password: String,
@@ -143,7 +143,7 @@ impl Cluster {
     }
 }
 
-impl Server for Cluster {
+impl PostgresServer for Cluster {
     /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
     fn client(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config = Config::new();
@@ -221,7 +221,7 @@ pub(super) fn password() -> String {
 
 /// Who runs the server.
 enum Servant {
-    /// We ourselves.
+    /// Our own user.
     Us,
     /// Somebody without rights, since PostgreSQL refuses to run as root.
     Other { user: u32, group: u32 },

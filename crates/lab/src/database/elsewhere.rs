@@ -12,8 +12,8 @@ use assay_model::lab::{LabHost, PlacedHost};
 use postgres::{Client, Config, NoTls};
 
 use super::cluster::{Cluster, Listening, TAIL_LINES, password, prepare};
-use super::{DatabaseError, Order, Server, in_full};
-use crate::hosts::host::{Host, Job, JobHandle, Surroundings};
+use super::{DatabaseError, Order, PostgresServer, in_full};
+use crate::hosts::host::{Host, Job, JobHandle, JobSurroundings};
 use crate::inherited::Inherited;
 use crate::postgresql::Programs;
 use crate::secrets::Secrets;
@@ -33,7 +33,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// The host on which a PostgreSQL is to be started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elsewhere {
-    /// Its name, the way there, and the address at which servers are to reach the database.
+    /// The name of the host, the way there, and the address at which servers are to reach the database.
     pub host: LabHost,
     /// Version of our own program, which an agent must have too.
     pub version: String,
@@ -67,7 +67,7 @@ impl DistantCluster {
         let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = away.cpus().cloned();
         options.grace = GRACE;
-        let around = Surroundings {
+        let around = JobSurroundings {
             folder: &away.folder(),
             inherited: &Inherited::LEAST,
             is_building: false,
@@ -100,7 +100,7 @@ impl DistantCluster {
     }
 }
 
-impl Server for DistantCluster {
+impl PostgresServer for DistantCluster {
     fn client(&self, database: &str) -> Result<Client, postgres::Error> {
         let mut config: Config = self.listening.url(database).parse()?;
         config.connect_timeout(CONNECTING).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);

@@ -85,7 +85,7 @@ pub struct Database {
 }
 
 /// A PostgreSQL of our own, wherever it runs.
-trait Server {
+trait PostgresServer {
     /// Opens a connection, if it answers now.
     fn client(&self, database: &str) -> Result<Client, postgres::Error>;
 
@@ -117,10 +117,10 @@ trait Server {
 
 /// Connections to a database server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sessions {
-    /// Those that are open.
+pub struct SessionCounts {
+    /// Connections that are open.
     pub open: u64,
-    /// How many there may be, those aside that it keeps for its administrators.
+    /// How many there may be, those aside that the server keeps for its administrators.
     pub most: u64,
 }
 
@@ -164,7 +164,7 @@ pub enum DatabaseError {
         /// The end of its log.
         log: Vec<String>,
     },
-    /// It could not be started under a supervisor.
+    /// The server could not be started under a supervisor.
     #[error(transparent)]
     Supervise(#[from] RunError),
     /// The host on which it was to run does not do what was asked.
@@ -203,12 +203,12 @@ pub enum DatabaseError {
     /// A database of ours could not be removed.
     #[error("the database {name} is left: {}", in_full(source))]
     Left {
-        /// Its name.
+        /// Name of the database.
         name: String,
         /// What the server said.
         source: postgres::Error,
     },
-    /// It does not answer as a database should.
+    /// The server does not answer as a database should.
     #[error("{what}: {}", in_full(source))]
     Ask {
         /// What was asked.
@@ -241,7 +241,7 @@ impl Database {
         Self::filled(cluster, order, |cluster| Home::Distant(Box::new(cluster)))
     }
 
-    fn filled<S: Server>(
+    fn filled<S: PostgresServer>(
         mut cluster: S,
         order: &Order<'_>,
         home: impl FnOnce(S) -> Home,
@@ -359,7 +359,7 @@ impl Database {
     }
 
     /// Connections that are open now, ours among them, and how many there may be; `None` where the server does not tell.
-    pub fn sessions(&mut self) -> Option<Sessions> {
+    pub fn sessions(&mut self) -> Option<SessionCounts> {
         let row = self.client.query_one(
             "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
                     current_setting('max_connections')::bigint
@@ -368,7 +368,7 @@ impl Database {
         );
         let row = row.ok()?;
         let number = |column: usize| u64::try_from(row.get::<_, i64>(column)).ok();
-        Some(Sessions { open: number(0)?, most: number(1)? })
+        Some(SessionCounts { open: number(0)?, most: number(1)? })
     }
 
     /// Process ids of the private server; empty for one of the user's own.

@@ -8,7 +8,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::lab::{LabHost, PlacedHost};
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
-use super::{Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Order, Sessions};
+use super::{Database, DatabaseError, DocumentStore, Elsewhere, GivenUrl, Order, SessionCounts};
 use crate::access::Access;
 use crate::error::LabError;
 use crate::hosts::host::{Host, JobHandle};
@@ -105,55 +105,57 @@ pub(crate) struct Supplied {
     pub facts: Facts,
     /// How servers reach it, and how it is observed.
     pub access: Access,
-    holding: Holding,
+    holding: AnyDatabase,
 }
 
 /// The database itself. Dropping the last of these stops it.
-enum Holding {
+enum AnyDatabase {
     Tables(Arc<Mutex<Database>>),
     Documents(Box<DocumentStore>),
 }
 
 impl Supplied {
-    /// For whoever counts what a database is asked; a store does not count.
+    /// The database for whoever counts what it is asked; a store does not count.
     pub(crate) fn ledger(&self) -> Option<Arc<Mutex<dyn Ledger>>> {
         match &self.holding {
-            Holding::Tables(database) => Some(database.clone()),
-            Holding::Documents(_) => None,
+            AnyDatabase::Tables(database) => Some(database.clone()),
+            AnyDatabase::Documents(_) => None,
         }
     }
 
     /// The agent on the other host where it was started, if it was.
     pub(crate) fn agent(&self) -> Option<Host> {
         match &self.holding {
-            Holding::Tables(database) => {
+            AnyDatabase::Tables(database) => {
                 database.lock().unwrap_or_else(PoisonError::into_inner).agent().cloned()
             }
-            Holding::Documents(_) => None,
+            AnyDatabase::Documents(_) => None,
         }
     }
 
-    /// Its connections, where it tells of them; a store does not.
-    pub(crate) fn sessions(&self) -> Option<Sessions> {
+    /// The connections to the database, where it tells of them; a store does not.
+    pub(crate) fn sessions(&self) -> Option<SessionCounts> {
         match &self.holding {
-            Holding::Tables(database) => database.lock().unwrap_or_else(PoisonError::into_inner).sessions(),
-            Holding::Documents(_) => None,
+            AnyDatabase::Tables(database) => {
+                database.lock().unwrap_or_else(PoisonError::into_inner).sessions()
+            }
+            AnyDatabase::Documents(_) => None,
         }
     }
 
     /// Ends it; what is left on a server of the user's is told.
     pub(crate) fn end(self) -> Result<(), DatabaseError> {
-        let Holding::Tables(database) = self.holding else { return Ok(()) };
+        let AnyDatabase::Tables(database) = self.holding else { return Ok(()) };
         let database = Arc::into_inner(database).map(Mutex::into_inner);
         database.map_or(Ok(()), |database| database.unwrap_or_else(PoisonError::into_inner).end())
     }
 }
 
 /// What a database that was started tells of itself.
-struct Told {
+struct StartedDatabase {
     version: Option<String>,
     url: String,
-    /// Its job, through which we look at what it uses; absent where it is the user's own.
+    /// The database's job, through which we look at what it uses; absent where it is the user's own.
     seen: Option<JobHandle>,
     /// What was changed for the run.
     settings: Vec<String>,
@@ -161,7 +163,7 @@ struct Told {
     host: Option<PlacedHost>,
 }
 
-impl Holding {
+impl AnyDatabase {
     fn start(source: &Source, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let placed = |place| Order { cpus: Some(place), ..order.clone() };
         let tables = |database| Self::Tables(Arc::new(Mutex::new(database)));
@@ -175,11 +177,11 @@ impl Holding {
         }
     }
 
-    fn told(&self, here: &Host) -> Result<Told, DatabaseError> {
+    fn told(&self, here: &Host) -> Result<StartedDatabase, DatabaseError> {
         match self {
             Self::Tables(database) => {
                 let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(Told {
+                Ok(StartedDatabase {
                     version: Some(database.version()?),
                     url: database.url().to_owned(),
                     seen: database.seen(here),
@@ -187,7 +189,7 @@ impl Holding {
                     host: database.host().cloned(),
                 })
             }
-            Self::Documents(store) => Ok(Told {
+            Self::Documents(store) => Ok(StartedDatabase {
                 version: store.version().map(str::to_owned),
                 url: store.url(),
                 seen: here.adopt(vec![store.pid()]),
@@ -206,8 +208,8 @@ fn guest<'s>(servers: impl IntoIterator<Item = &'s Subject>) -> Option<String> {
 
 /// Starts the database, or reaches the user's own; what runs on this host is looked at through `here`.
 pub(crate) fn supply(source: &Source, order: &Order<'_>, here: &Host) -> Result<Supplied, DatabaseError> {
-    let holding = Holding::start(source, order)?;
-    let Told { version, url, seen, settings, host } = holding.told(here)?;
+    let holding = AnyDatabase::start(source, order)?;
+    let StartedDatabase { version, url, seen, settings, host } = holding.told(here)?;
     let beside_generator = source.place().is_some_and(|place| place.beside_generator);
     let access = Access { kind: source.kind(), url, seen, beside_generator };
     let facts = facts(source);

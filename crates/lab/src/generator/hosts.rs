@@ -51,22 +51,22 @@ impl Hosts {
 }
 
 /// Where a generator's process runs, what it is given of our environment, and how it is ended that is not wanted any more.
-pub(super) struct Surroundings {
+pub(super) struct ProcessSurroundings {
     pub(super) folder: PathBuf,
     pub(super) inherited: Inherited,
-    pub(super) ending: Ending,
+    pub(super) ending: Termination,
 }
 
 /// How a generator is ended that has nothing to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// At once.
+pub(super) enum Termination {
+    /// The generator is killed at once.
     Killed,
-    /// With time to end its agents, which remove what they have where they are.
+    /// The generator has time to end its agents, which remove what they have where they are.
     Asked,
 }
 
-impl Ending {
+impl Termination {
     /// Ends it.
     pub(super) fn end(self, supervised: &mut Supervised) {
         match self {
@@ -76,15 +76,17 @@ impl Ending {
     }
 }
 
-impl Surroundings {
-    /// In the folder `work` with next to nothing, unless it starts transports: these are the user's own, with paths as the user typed them
+impl ProcessSurroundings {
+    /// The folder `work` and next to nothing, unless it starts transports: these are the user's own, with paths as the user typed them
     /// and settings that ssh, srun and kubectl read from the environment.
     pub(super) fn of(hosts: Option<&Hosts>, work: &Path) -> Self {
         match hosts {
-            None => Self { folder: work.to_owned(), inherited: Inherited::LEAST, ending: Ending::Killed },
+            None => {
+                Self { folder: work.to_owned(), inherited: Inherited::LEAST, ending: Termination::Killed }
+            }
             Some(_) => {
                 let folder = std::env::current_dir().unwrap_or_else(|_| work.to_owned());
-                Self { folder, inherited: Inherited::All, ending: Ending::Asked }
+                Self { folder, inherited: Inherited::All, ending: Termination::Asked }
             }
         }
     }

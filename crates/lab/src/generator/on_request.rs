@@ -11,8 +11,8 @@ use assay_model::load::{LoadReport, LoadTurn};
 use assay_model::not_run::NotRun;
 use assay_model::units::Nanos;
 
-use super::hosts::{Ending, Hosts, Surroundings};
-use super::process::Job;
+use super::hosts::{Hosts, ProcessSurroundings, Termination};
+use super::process::GeneratorProcess;
 use super::{LoadError, LoadOrder, MARGIN, process, read_report};
 use crate::inherited::Purpose;
 use crate::pipe::Pipe;
@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// A generator that measures window after window on the same connections, as it is asked to. Dropping it ends it.
 pub struct Generator {
     supervised: Supervised,
-    ending: Ending,
+    ending: Termination,
     orders: Option<File>,
     /// Until it runs and has opened its own ends.
     opening: Option<Opening>,
@@ -69,7 +69,7 @@ impl Generator {
         options.command.push("--on-request".into());
         (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
         let told = lines(telling.reader().map_err(failed)?);
-        let Surroundings { folder, inherited, ending } = Surroundings::of(order.hosts, work);
+        let ProcessSurroundings { folder, inherited, ending } = ProcessSurroundings::of(order.hosts, work);
         let variables = inherited.variables(Purpose::Serving);
         let supervised = Supervised::begin(&tools.assay, &options, &folder, variables)
             .map_err(|error| process::failed(error.to_string(), &log, tools))?;
@@ -178,7 +178,7 @@ impl Generator {
         }
     }
 
-    /// That a host of the load was lost, where it reported that instead of a window.
+    /// The loss of a host of the load, where the generator reported that instead of a window.
     fn lost_host(&self, text: &str) -> Option<LoadError> {
         let report = read_report(text).ok()?;
         let mut shares = report.generators.iter();
@@ -187,13 +187,13 @@ impl Generator {
     }
 
     fn broken(&self, problem: String) -> LoadError {
-        let own_words = Job::last_words(&self.log, &self.tools).unwrap_or_default();
+        let own_words = GeneratorProcess::last_words(&self.log, &self.tools).unwrap_or_default();
         process::failed(format!("{problem} {own_words}").trim().to_owned(), &self.log, &self.tools)
     }
 }
 
 impl Drop for Generator {
-    /// It has nothing to tell that anybody waits for.
+    /// Ends a generator that has nothing to tell for which anybody waits.
     fn drop(&mut self) {
         self.begin_to_finish();
         self.ending.end(&mut self.supervised);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_host::sampler::tree_usage;
 
 use super::LoadError;
-use super::hosts::Surroundings;
+use super::hosts::ProcessSurroundings;
 use crate::inherited::Purpose;
 use crate::pipe::Pipe;
 use crate::supervisor::{Ended, Supervised, SupervisorOptions, tail};
@@ -20,11 +20,11 @@ const TICK: Duration = Duration::from_millis(50);
 const TAIL_LINES: usize = 8;
 
 /// What is to be run.
-pub(super) struct Job<'a> {
+pub(super) struct GeneratorProcess<'a> {
     pub(super) tools: &'a Tools,
     /// The command, its CPUs and its side of the link; standard output is taken from it.
     pub(super) options: SupervisorOptions,
-    pub(super) surroundings: Surroundings,
+    pub(super) surroundings: ProcessSurroundings,
     pub(super) timeout: Duration,
     /// Most bytes of standard output.
     pub(super) most_bytes: u64,
@@ -35,15 +35,15 @@ pub(super) struct Job<'a> {
 /// What is left of a generator that has ended.
 pub(super) struct Output {
     pub(super) ended: Ended,
-    /// All of its standard output.
+    /// The whole of its standard output.
     pub(super) stdout: String,
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub(super) lasted: Duration,
     /// The most memory that its first process was seen to have resident, where that was looked at.
     pub(super) rss_peak_bytes: Option<u64>,
 }
 
-impl Job<'_> {
+impl GeneratorProcess<'_> {
     /// Runs it to its end, as long as that is `wanted`; nothing of it is left afterwards.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Job<'_> {
         let most = self.most_bytes;
         let reading = std::thread::spawn(move || read_bounded(reader, most));
         let began = Instant::now();
-        let Surroundings { folder, inherited, .. } = &self.surroundings;
+        let ProcessSurroundings { folder, inherited, .. } = &self.surroundings;
         let variables = inherited.variables(Purpose::Serving);
         let started = Supervised::start(&self.tools.assay, &self.options, folder, variables);
         // From here on only the generator holds the end to write to, and our reader finds an end when it ends.

@@ -8,9 +8,9 @@ use assay_model::generator::Told;
 use assay_model::units::Nanos;
 
 use super::LoadError;
-use super::hosts::Surroundings;
+use super::hosts::ProcessSurroundings;
 use super::load::{Load, LoadGenerator, Site};
-use super::process::{Job, failed};
+use super::process::{GeneratorProcess, failed};
 use crate::supervisor::SupervisorOptions;
 use crate::tools::Tools;
 use crate::version::first_version;
@@ -65,11 +65,11 @@ pub fn run(
     let timeout = Duration::from_secs(u64::from(load.seconds) + u64::from(load.timeout_s)) + GRACE;
     let most_bytes = generator.most_output_bytes();
     let is_weighed = manner.is_weighed;
-    let (tools, surroundings) = (site.tools, Surroundings::of(None, site.work));
-    let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed };
+    let (tools, surroundings) = (site.tools, ProcessSurroundings::of(None, site.work));
+    let job = GeneratorProcess { tools, options, surroundings, timeout, most_bytes, is_weighed };
     let output = job.run(wanted)?;
     if !output.ended.code.is_some_and(|code| generator.exit_codes().contains(&code)) {
-        let words = Job::last_words(&log, site.tools).unwrap_or_default();
+        let words = GeneratorProcess::last_words(&log, site.tools).unwrap_or_default();
         return Err(fail(format!("{} {words}", output.ended).trim().to_owned()));
     }
     let told = generator.read(&output.stdout).map_err(|why| fail(format!("its answer has {why}")))?;
@@ -84,8 +84,8 @@ pub(crate) fn version(generator: &dyn LoadGenerator, tools: &Tools, work: &Path)
     let program = generator.tool()?.find()?;
     let log = work.join("generator-version.log");
     let options = SupervisorOptions::new(log.clone(), vec![program.into(), generator.version_flag().into()]);
-    let (surroundings, timeout, most_bytes) = (Surroundings::of(None, work), VERSION_TIMEOUT, 1 << 16);
-    let job = Job { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
+    let (surroundings, timeout, most_bytes) = (ProcessSurroundings::of(None, work), VERSION_TIMEOUT, 1 << 16);
+    let job = GeneratorProcess { tools, options, surroundings, timeout, most_bytes, is_weighed: false };
     // Whatever its status: wrk tells its version as a part of its usage.
     let output = job.run(&mut || true).ok()?;
     first_version(&output.stdout).or_else(|| {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::desk::{Desk, Reply};
 use super::frame::Decoder;
 use super::jobs::{Jobs, Stopping};
-use super::message::{Answer, Asked, Request, Told};
+use super::message::{Announcement, Answer, NumberedRequest, Request};
 use super::voice::Voice;
 use crate::secrets::Secrets;
 use crate::supervisor::keeping;
@@ -30,12 +30,12 @@ const BUFFER: usize = 64 << 10;
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// What wakes the agent.
-enum Event {
+enum Wakeup {
     /// Something was asked.
-    Asked(Asked, Vec<u8>),
+    Asked(NumberedRequest, Vec<u8>),
     /// Nobody asks any more, or what came is no question.
     Closed(Option<String>),
-    /// It is to end.
+    /// The agent is to end.
     Terminated,
 }
 
@@ -87,12 +87,12 @@ fn outer() -> io::Result<()> {
 
 fn inner_part(parent: u32, work: &Path, version: &str) -> io::Result<()> {
     let (told, events) = channel();
-    keeping::end_with_parent(parent, told.clone(), || Event::Terminated)?;
+    keeping::end_with_parent(parent, told.clone(), || Wakeup::Terminated)?;
     thread::spawn(move || listen(io::stdin(), &told));
     let jobs = Jobs::new(OWN_PROGRAM.into(), Secrets::of(std::env::vars_os()));
     let desk = Desk::new(work, jobs, Voice::new(io::stdout()));
     let program = std::env::current_exe()?;
-    let ready = Told::Ready { version: version.to_owned(), work: work.to_owned(), program };
+    let ready = Announcement::Ready { version: version.to_owned(), work: work.to_owned(), program };
     desk.voice.tell(&ready, Vec::new());
     let mut attendant = Attendant::new(desk);
     let complaint = attendant.attend(&events);
@@ -103,7 +103,7 @@ fn inner_part(parent: u32, work: &Path, version: &str) -> io::Result<()> {
 }
 
 /// Reads questions until the end of input.
-fn listen(mut input: impl Read, told: &Sender<Event>) {
+fn listen(mut input: impl Read, told: &Sender<Wakeup>) {
     let (mut decoder, mut buffer) = (Decoder::default(), vec![0; BUFFER]);
     let complaint = loop {
         match input.read(&mut buffer) {
@@ -116,13 +116,13 @@ fn listen(mut input: impl Read, told: &Sender<Event>) {
             break Some(complaint);
         }
     };
-    let _ = told.send(Event::Closed(complaint));
+    let _ = told.send(Wakeup::Closed(complaint));
 }
 
-fn hand_on(decoder: &mut Decoder, told: &Sender<Event>) -> Result<(), String> {
+fn hand_on(decoder: &mut Decoder, told: &Sender<Wakeup>) -> Result<(), String> {
     while let Some(frame) = decoder.next_frame().map_err(|error| error.to_string())? {
         let asked = serde_json::from_slice(&frame.head).map_err(|error| format!("no question: {error}"))?;
-        if told.send(Event::Asked(asked, frame.body)).is_err() {
+        if told.send(Wakeup::Asked(asked, frame.body)).is_err() {
             break;
         }
     }
@@ -145,7 +145,7 @@ impl Attendant {
     }
 
     /// Answers until nobody asks any more; returns what is wrong with what was asked, if that was the reason.
-    fn attend(&mut self, events: &Receiver<Event>) -> Option<String> {
+    fn attend(&mut self, events: &Receiver<Wakeup>) -> Option<String> {
         loop {
             let look = (!self.desk.jobs.is_idle()).then_some(TICK);
             let event = match look.into_iter().chain(self.lease_left()).min() {
@@ -153,14 +153,14 @@ impl Attendant {
                 None => events.recv().map_err(RecvTimeoutError::from),
             };
             match event {
-                Ok(Event::Asked(asked, body)) => self.hear(asked, &body),
-                Ok(Event::Closed(complaint)) => return complaint,
-                Ok(Event::Terminated) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Wakeup::Asked(asked, body)) => self.hear(asked, &body),
+                Ok(Wakeup::Closed(complaint)) => return complaint,
+                Ok(Wakeup::Terminated) | Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if self.lease_left() == Some(Duration::ZERO) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             for (job, ended) in self.desk.jobs.ended() {
-                self.desk.voice.tell(&Told::Exited { job, ended }, Vec::new());
+                self.desk.voice.tell(&Announcement::Exited { job, ended }, Vec::new());
             }
         }
     }
@@ -169,18 +169,18 @@ impl Attendant {
         self.lease.map(|lease| lease.saturating_sub(self.asked.elapsed()))
     }
 
-    fn hear(&mut self, Asked { number: to, request }: Asked, body: &[u8]) {
+    fn hear(&mut self, NumberedRequest { number: to, request }: NumberedRequest, body: &[u8]) {
         self.asked = Instant::now();
         if let Request::Lease { silence_ns } = request {
             self.lease = Some(silence_ns.into());
-            return self.desk.voice.tell(&Told::Answer { to, answer: Answer::Done }, Vec::new());
+            return self.desk.voice.tell(&Announcement::Answer { to, answer: Answer::Done }, Vec::new());
         }
         let (answer, body) = match self.desk.answer(request, body) {
             Ok(Reply::Now(answer, body)) => (answer, body),
             Ok(Reply::Stopped { stopping, at_once }) => return self.end(to, stopping, at_once),
             Err(problem) => (Answer::Refused { problem }, Vec::new()),
         };
-        self.desk.voice.tell(&Told::Answer { to, answer }, body);
+        self.desk.voice.tell(&Announcement::Answer { to, answer }, body);
     }
 
     /// Ends a job beside everything else, because it may take as long as its grace, and answers then.
@@ -188,7 +188,7 @@ impl Attendant {
         let voice = self.desk.voice.clone();
         let end = move || {
             let answer = Answer::Stopped { nothing_left: stopping.end(at_once) };
-            voice.tell(&Told::Answer { to, answer }, Vec::new());
+            voice.tell(&Announcement::Answer { to, answer }, Vec::new());
         };
         self.stopping.retain(|thread| !thread.is_finished());
         self.stopping.push(thread::spawn(end));

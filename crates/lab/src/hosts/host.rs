@@ -70,8 +70,8 @@ pub(crate) struct NewJob {
 }
 
 /// What a job is given beside its command.
-pub(crate) struct Surroundings<'a> {
-    /// Its working folder there.
+pub(crate) struct JobSurroundings<'a> {
+    /// The job's working folder there.
     pub(crate) folder: &'a Path,
     /// What it is given of that host's environment.
     pub(crate) inherited: &'a Inherited,
@@ -264,13 +264,13 @@ impl Host {
         &self,
         NewJob { number, here, .. }: NewJob,
         options: &SupervisorOptions,
-        around: Surroundings<'_>,
+        around: JobSurroundings<'_>,
     ) -> Result<Job, HostError> {
         let inherited = match around.inherited {
             Inherited::All => None,
             Inherited::Listed(names) => Some(names.clone()),
         };
-        let Surroundings { folder, is_building, variables, .. } = around;
+        let JobSurroundings { folder, is_building, variables, .. } = around;
         let given = Given { folder, inherited, is_building, variables, is_spoken_to: false };
         let pid = start(&*self.0.agent, number, options, given)?;
         Ok(Job { handle: JobHandle { host: self.clone(), number }, pid, log: here, is_stopped: false })
@@ -281,7 +281,7 @@ impl Host {
         &self,
         job: NewJob,
         options: &SupervisorOptions,
-        around: Surroundings<'_>,
+        around: JobSurroundings<'_>,
         timeout: Duration,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Bounded, HostError> {
@@ -356,7 +356,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Its first process, by its number there.
+    /// The job's first process, by its number there.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -391,7 +391,7 @@ impl Job {
         ended == Some(true)
     }
 
-    /// Has its host end it; whether nothing is left, where that says so.
+    /// Has the job's host end it; whether nothing is left, where that says so.
     fn ask_to_end(&mut self, at_once: bool) -> Option<bool> {
         let request = Request::Stop { job: self.handle.number, at_once };
         match self.handle.agent().ask_job(request) {
@@ -427,7 +427,7 @@ impl Job {
         }
     }
 
-    /// Has it looked at from these processes downwards from now on.
+    /// Has the job looked at from these processes downwards from now on.
     pub(crate) fn look_at(&self, roots: Vec<u32>) {
         // A host that is lost tells that by the job's end.
         let _ = self.handle.ask(|job| Request::LookAt { job, roots });
@@ -466,7 +466,7 @@ pub(crate) struct JobHandle {
 }
 
 impl JobHandle {
-    /// Its host.
+    /// The host of the job.
     pub(crate) fn host(&self) -> &Host {
         &self.host
     }

@@ -29,14 +29,14 @@ use crate::supervisor::{Ended, Supervised, SupervisorOptions};
 pub(super) struct Jobs {
     /// Our own program, which supervises them.
     assay: PathBuf,
-    jobs: BTreeMap<u64, Job>,
+    jobs: BTreeMap<u64, LocalJob>,
     spans: Spans,
-    /// Those of this host's environment, which jobs may have and print.
+    /// Secrets in this host's environment, which jobs may have and print.
     secrets: Secrets,
 }
 
 #[derive(Debug)]
-struct Job {
+struct LocalJob {
     /// Absent once it is being stopped, and where somebody else started it.
     supervised: Option<Supervised>,
     /// The processes from which all others descend that are looked at; none where they cannot be seen.
@@ -73,7 +73,7 @@ impl Stopping {
 }
 
 impl Jobs {
-    /// None yet, on a host with these secrets; the program `assay` will supervise them.
+    /// No jobs yet, on a host with these secrets; the program `assay` will supervise them.
     pub(super) fn new(assay: PathBuf, secrets: Secrets) -> Self {
         Self { assay, jobs: BTreeMap::new(), spans: Spans::default(), secrets }
     }
@@ -98,7 +98,7 @@ impl Jobs {
         let pid = supervised.pid();
         let said = pipes.map(|pipes| pipes.join(start.job, voice.clone()));
         let (log, cpus) = (options.log, options.cpus);
-        let job = Job { supervised: Some(supervised), log, cpus, said, ..Job::of(vec![pid]) };
+        let job = LocalJob { supervised: Some(supervised), log, cpus, said, ..LocalJob::of(vec![pid]) };
         self.jobs.insert(start.job, job);
         Ok(pid)
     }
@@ -106,7 +106,7 @@ impl Jobs {
     /// Takes processes that somebody else started for a job.
     pub(super) fn adopt(&mut self, job: u64, roots: Vec<u32>) -> Result<(), String> {
         self.check_new(job)?;
-        self.jobs.insert(job, Job::of(roots));
+        self.jobs.insert(job, LocalJob::of(roots));
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Those that have ended since it was last asked.
+    /// Jobs that have ended since this was last asked.
     pub(super) fn ended(&mut self) -> Vec<(u64, Ended)> {
         let fresh = self.jobs.iter_mut().filter(|(_, job)| !job.is_told);
         let ended = fresh.filter_map(|(number, job)| {
@@ -201,7 +201,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// As much of the latest profile as a body holds, from so many bytes on, and whether that is the end of it.
+    /// The part of the latest profile that a body holds, from so many bytes on, and whether that is the end of it.
     pub(super) fn part_of_profile(&self, number: u64, from: u64) -> Result<(Vec<u8>, bool), String> {
         let profile = &self.job(number)?.profile;
         let rest = usize::try_from(from).ok().and_then(|from| profile.get(from..)).unwrap_or_default();
@@ -259,17 +259,17 @@ impl Jobs {
         jobs.iter().map(|job| Ok(self.job(*job)?.roots.clone())).collect()
     }
 
-    fn job(&self, number: u64) -> Result<&Job, String> {
+    fn job(&self, number: u64) -> Result<&LocalJob, String> {
         self.jobs.get(&number).ok_or_else(|| format!("there is no job {number}"))
     }
 
-    fn job_mut(&mut self, number: u64) -> Result<&mut Job, String> {
+    fn job_mut(&mut self, number: u64) -> Result<&mut LocalJob, String> {
         self.jobs.get_mut(&number).ok_or_else(|| format!("there is no job {number}"))
     }
 }
 
-impl Job {
-    /// One of which these processes are looked at, and which nobody supervises.
+impl LocalJob {
+    /// A job of which these processes are looked at, and which nobody supervises.
     fn of(roots: Vec<u32>) -> Self {
         Self {
             supervised: None,

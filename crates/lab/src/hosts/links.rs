@@ -17,7 +17,7 @@ use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind, Workload};
 use assay_verdict::{SERVER_SATURATED, Times};
 
-use super::host::{Host, Job, Surroundings};
+use super::host::{Host, Job, JobSurroundings};
 use super::message::Detail;
 use crate::generator::{Hosts, LoadOrder, write_workload};
 use crate::host_error::HostError;
@@ -91,7 +91,8 @@ impl Reference {
         let mut options = SupervisorOptions::new(job.log.clone(), command);
         options.cpus = Some(cpus.clone());
         let inherited = &Inherited::LEAST;
-        let around = Surroundings { folder: &folder, inherited, is_building: false, variables: Vec::new() };
+        let around =
+            JobSurroundings { folder: &folder, inherited, is_building: false, variables: Vec::new() };
         let mut job = host.start(job, &options, around).map_err(told)?;
         let deadline = Instant::now() + READY;
         while !job.addresses().iter().any(|address| address.port() == port) {

@@ -18,7 +18,7 @@ use crate::supervisor::Ended;
 
 /// A question, with the number that its answer repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct NumberedRequest {
     /// Counts up from 1.
     pub number: u64,
     /// What is asked.
@@ -35,21 +35,21 @@ pub enum Request {
     Machine,
     /// How much memory programs can still take there.
     Memory,
-    /// Those of these contents, named by their SHA-256, that have not come yet.
+    /// The contents, of these named by their SHA-256, that have not come yet.
     Missing {
         /// Hexadecimal digits of each.
         contents: Vec<String>,
     },
     /// A part of a content is the body.
     Content {
-        /// Its SHA-256.
+        /// SHA-256 of the content.
         sha256: String,
         /// Whether it is whole with this part.
         is_last: bool,
     },
     /// A folder with these files, whose contents have come.
     Folder {
-        /// Its name in the agent's own folder.
+        /// Name of the folder in the agent's own.
         name: String,
         /// What is in it.
         files: Vec<Parcel>,
@@ -77,14 +77,14 @@ pub enum Request {
     Adopt {
         /// The number by which they are asked for from now on.
         job: u64,
-        /// Those from which all others descend.
+        /// Processes from which all others descend.
         roots: Vec<u32>,
     },
     /// From now on a job is looked at from these processes downwards, as that of a container; what ends it is unchanged.
     LookAt {
         /// The job.
         job: u64,
-        /// Those from which all others descend.
+        /// Processes from which all others descend.
         roots: Vec<u32>,
     },
     /// All processes of a job.
@@ -157,7 +157,7 @@ pub enum Request {
     Stop {
         /// The job.
         job: u64,
-        /// By SIGKILL at once.
+        /// Whether by SIGKILL at once.
         at_once: bool,
     },
     /// To end, as when its input closes, once nothing was asked for so long: one that is cut off does not hear of that.
@@ -183,7 +183,7 @@ pub enum Detail {
 pub enum ProfileKind {
     /// Samples of their stacks: [`assay_profile::Sampling`].
     Sampling,
-    /// Their system calls: [`assay_profile::Tracing`].
+    /// System calls of the processes: [`assay_profile::Tracing`].
     Tracing,
 }
 
@@ -224,7 +224,7 @@ pub struct Start {
     pub job: u64,
     /// The arguments of `assay supervise`.
     pub arguments: Vec<OsString>,
-    /// Its working folder.
+    /// The job's working folder.
     pub folder: PathBuf,
     /// Names of the variables of the agent's environment that it is given beside those that all are; all when absent.
     pub inherited: Option<Vec<String>>,
@@ -239,14 +239,14 @@ pub struct Start {
 /// What an agent tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "tell")]
-pub enum Told {
-    /// It is there: the first that it tells.
+pub enum Announcement {
+    /// The agent is there: the first that it tells.
     Ready {
         /// Version of its program.
         version: String,
         /// The folder that is the agent's own and goes with it.
         work: PathBuf,
-        /// Its program.
+        /// The agent's program.
         program: PathBuf,
     },
     /// An answer.
@@ -286,7 +286,7 @@ pub enum Answer {
     },
     /// What its machine is.
     Machine {
-        /// As `assay doctor` tells there, without what it would have to measure.
+        /// What `assay doctor` tells there, without what it would have to measure.
         diagnosis: Box<Diagnosis>,
         /// CPUs that the agent, and what it starts, may use.
         cpus: String,
@@ -305,7 +305,7 @@ pub enum Answer {
         /// SHA-256 of each.
         contents: Vec<String>,
     },
-    /// It is done.
+    /// What was asked is done.
     Done,
     /// The folder is there.
     Folder {
@@ -314,12 +314,12 @@ pub enum Answer {
     },
     /// A free port.
     Port {
-        /// Its number.
+        /// Number of the port.
         port: u16,
     },
     /// The job runs.
     Started {
-        /// Its first process.
+        /// The job's first process.
         pid: u32,
     },
     /// What the job listens on.
@@ -334,7 +334,7 @@ pub enum Answer {
     },
     /// All processes of a job that live.
     Processes {
-        /// Their ids there.
+        /// Ids of the processes there.
         pids: Vec<u32>,
     },
     /// Who listens on the port.
@@ -366,7 +366,7 @@ pub enum Answer {
         /// Whether nothing of it is left.
         nothing_left: bool,
     },
-    /// It cannot be done.
+    /// What was asked cannot be done.
     Refused {
         /// Why, with the remedy if there is one.
         problem: String,
@@ -400,16 +400,16 @@ impl HostUse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobUse {
-    /// As read thread by thread.
+    /// Use as read thread by thread.
     ByThread(Box<ThreadUse>),
-    /// As their clocks showed.
+    /// Use as the clocks of processes showed.
     ByClock(ClockUse),
 }
 
 /// What some processes used, as read thread by thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUse {
-    /// All together.
+    /// The use of all threads together.
     pub usage: Usage,
     /// The CPUs on which the threads that did the work were seen.
     pub seen_on: String,
@@ -422,7 +422,7 @@ pub struct ClockUse {
     pub wall_ns: Nanos,
     /// CPU time of all of them together.
     pub cpu_ns: Nanos,
-    /// That of the one that used most, of those that were there all the time.
+    /// CPU time of the one that used most, of those that were there all the time.
     pub busiest_ns: Nanos,
     /// Whether none came, ended or waited for another that ended.
     pub is_steady: bool,
@@ -464,11 +464,11 @@ mod tests {
             Request::Folder { name: "x".to_owned(), files },
             Request::Stop { job: 1, at_once: true },
         ] {
-            let asked = Asked { number: 7, request };
+            let asked = NumberedRequest { number: 7, request };
             let mut decoder = Decoder::default();
             decoder.feed(&frame(&asked, b"body".to_vec()).expect("short"));
             let arrived = decoder.next_frame().expect("a frame").expect("whole");
-            assert_eq!(serde_json::from_slice::<Asked>(&arrived.head).expect("asked"), asked);
+            assert_eq!(serde_json::from_slice::<NumberedRequest>(&arrived.head).expect("asked"), asked);
             assert_eq!(arrived.body, b"body");
         }
     }

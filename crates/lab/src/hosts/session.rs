@@ -16,10 +16,10 @@ use assay_model::units::Nanos;
 
 use super::asking::{Agent, PATIENCE};
 use super::frame::MAX_BODY;
-use super::message::{Answer, Asked, Request, Told, frame};
+use super::message::{Announcement, Answer, NumberedRequest, Request, frame};
 use super::parcels::digest;
 use super::transport::{Traveller, needs_program, remedy, way};
-use super::wire::{Heard, Listener, Wire};
+use super::wire::{Heard, SpeechListener, Wire};
 use crate::host_error::HostError;
 use crate::supervisor::Ended;
 
@@ -39,7 +39,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub struct OwnProgram {
     /// Where it is.
     pub path: PathBuf,
-    /// Its version, which an agent must have too.
+    /// The version of the program, which an agent must have too.
     pub version: String,
 }
 
@@ -49,7 +49,7 @@ pub struct Session {
     pub host: String,
     /// The agent's own folder there, which goes with it.
     pub work: PathBuf,
-    /// Its program there.
+    /// The agent's program there.
     pub program: PathBuf,
     state: Mutex<State>,
 }
@@ -91,7 +91,7 @@ impl Session {
                         return Err(unreachable("its shell does not take the program".to_owned()));
                     }
                 }
-                Ok(Heard::Told(Told::Ready { version, work, program }, _)) => {
+                Ok(Heard::Told(Announcement::Ready { version, work, program }, _)) => {
                     let host = host.name.clone();
                     if version != own.version {
                         return Err(HostError::Version { host, theirs: version, ours: own.version.clone() });
@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// Has `listener` hear what a job says that is about to start and to be spoken to.
-    pub(super) fn hear(&self, job: u64, listener: Listener) {
+    pub(super) fn hear(&self, job: u64, listener: SpeechListener) {
         self.state().wire.listeners.add(job, listener);
     }
 
@@ -148,7 +148,7 @@ impl Session {
         let deadline = Instant::now() + SAYING;
         for part in words.chunks(MAX_BODY) {
             state.number += 1;
-            let asked = Asked { number: state.number, request: Request::Say { job } };
+            let asked = NumberedRequest { number: state.number, request: Request::Say { job } };
             let bytes = frame(&asked, part.to_vec()).map_err(|error| self.refused(error.to_string()))?;
             if !state.wire.send(bytes, deadline) && Instant::now() >= deadline {
                 return Err(HostError::Silent { host: self.host.clone(), seconds: SAYING.as_secs() });
@@ -183,8 +183,8 @@ impl Agent for Session {
         let mut state = self.state();
         state.number += 1;
         let number = state.number;
-        let bytes =
-            frame(&Asked { number, request }, body).map_err(|error| self.refused(error.to_string()))?;
+        let bytes = frame(&NumberedRequest { number, request }, body)
+            .map_err(|error| self.refused(error.to_string()))?;
         let deadline = Instant::now() + patience;
         let silent = || HostError::Silent { host: self.host.clone(), seconds: patience.as_secs() };
         if !state.wire.send(bytes, deadline) {
@@ -192,7 +192,7 @@ impl Agent for Session {
         }
         loop {
             match await_one(&state.wire, deadline, wanted) {
-                Ok(Heard::Told(Told::Answer { to, answer }, body)) if to == number => {
+                Ok(Heard::Told(Announcement::Answer { to, answer }, body)) if to == number => {
                     return match answer {
                         Answer::Refused { problem } => Err(self.refused(problem)),
                         answer => Ok((answer, body)),
@@ -226,7 +226,7 @@ impl Agent for Session {
 
     fn expect_silence(&self, longest: Duration, wanted: &mut dyn FnMut() -> bool) -> Result<(), HostError> {
         // Whose answer nobody waits for.
-        let sign = frame(&Asked { number: 0, request: Request::Clock }, Vec::new());
+        let sign = frame(&NumberedRequest { number: 0, request: Request::Clock }, Vec::new());
         let sign = sign.map_err(|error| self.refused(error.to_string()))?;
         self.state().wire.send_repeatedly(sign, SIGN + longest, Instant::now() + PATIENCE);
         self.ask_while(Request::Lease { silence_ns: LEASE + longest.into() }, wanted).map(drop)
@@ -252,7 +252,7 @@ impl State {
     /// Keeps what was told without having been asked for; answers that nobody waits for any more are dropped.
     fn note(&mut self, heard: Heard) {
         match heard {
-            Heard::Told(Told::Exited { job, ended }, _) => drop(self.ended.insert(job, ended)),
+            Heard::Told(Announcement::Exited { job, ended }, _) => drop(self.ended.insert(job, ended)),
             Heard::Strange(said) => self.strange = Some(said),
             _ => {}
         }

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use super::message::Told;
+use super::message::Announcement;
 use super::voice::Voice;
 use crate::pipe::Pipe;
 use crate::supervisor::SupervisorOptions;
@@ -51,9 +51,9 @@ fn tell(mut from: File, job: u64, voice: &Voice) {
     let mut buffer = vec![0; BUFFER];
     loop {
         match from.read(&mut buffer) {
-            Ok(read @ 1..) => voice.tell(&Told::Said { job }, buffer[..read].to_vec()),
+            Ok(read @ 1..) => voice.tell(&Announcement::Said { job }, buffer[..read].to_vec()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(0) | Err(_) => return voice.tell(&Told::Silent { job }, Vec::new()),
+            Ok(0) | Err(_) => return voice.tell(&Announcement::Silent { job }, Vec::new()),
         }
     }
 }

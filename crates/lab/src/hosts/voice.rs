@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::message::{Answer, Told, frame};
+use super::message::{Announcement, Answer, frame};
 
 /// Where an agent's words go; whoever answers has a clone.
 #[derive(Clone)]
@@ -16,11 +16,11 @@ impl Voice {
     }
 
     /// Tells something. If nobody hears it any more, the end of input is about to say so.
-    pub(super) fn tell(&self, told: &Told, body: Vec<u8>) {
+    pub(super) fn tell(&self, told: &Announcement, body: Vec<u8>) {
         let bytes = frame(told, body).or_else(|error| {
-            let Told::Answer { to, .. } = told else { return Err(error) };
+            let Announcement::Answer { to, .. } = told else { return Err(error) };
             let answer = Answer::Refused { problem: error.to_string() };
-            frame(&Told::Answer { to: *to, answer }, Vec::new())
+            frame(&Announcement::Answer { to: *to, answer }, Vec::new())
         });
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = bytes.map(|bytes| out.write_all(&bytes).and_then(|()| out.flush()));

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::carrier;
 use super::frame::Decoder;
-use super::message::Told;
+use super::message::Announcement;
 use super::transport::{HAVE, NEED, Way};
 
 /// Writes that may wait for a host that takes none.
@@ -37,27 +37,27 @@ const BUFFER: usize = 64 << 10;
 
 /// What comes from a host.
 pub(super) enum Heard {
-    /// Its shell is there, and has the program or needs it.
+    /// The host's shell is there, and has the program or needs it.
     Shell {
         /// Whether the program is to be sent.
         needs_program: bool,
     },
     /// The agent tells something, with a body.
-    Told(Told, Vec<u8>),
+    Told(Announcement, Vec<u8>),
     /// What it says cannot be understood.
     Strange(String),
 }
 
 /// Hears what a job says as soon as it comes; `None` when that is all, or the host is lost.
-pub(super) type Listener = Box<dyn FnMut(Option<&[u8]>) + Send>;
+pub(super) type SpeechListener = Box<dyn FnMut(Option<&[u8]>) + Send>;
 
 /// Who hears what a job says, by its number.
 #[derive(Clone, Default)]
-pub(super) struct Listeners(Arc<Mutex<BTreeMap<u64, Listener>>>);
+pub(super) struct Listeners(Arc<Mutex<BTreeMap<u64, SpeechListener>>>);
 
 impl Listeners {
     /// Has `listener` hear what a job says that is about to start.
-    pub(super) fn add(&self, job: u64, listener: Listener) {
+    pub(super) fn add(&self, job: u64, listener: SpeechListener) {
         self.map().insert(job, listener);
     }
 
@@ -78,7 +78,7 @@ impl Listeners {
         left.into_values().for_each(|mut listener| listener(None));
     }
 
-    fn map(&self) -> MutexGuard<'_, BTreeMap<u64, Listener>> {
+    fn map(&self) -> MutexGuard<'_, BTreeMap<u64, SpeechListener>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -257,11 +257,11 @@ fn listen(mut from: impl BufRead, is_through_shell: bool, told: &Sender<Heard>, 
             let heard = match decoder.next_frame() {
                 Ok(None) => break,
                 Ok(Some(frame)) => match serde_json::from_slice(&frame.head) {
-                    Ok(Told::Said { job }) => {
+                    Ok(Announcement::Said { job }) => {
                         listeners.tell(job, Some(&frame.body));
                         continue;
                     }
-                    Ok(Told::Silent { job }) => {
+                    Ok(Announcement::Silent { job }) => {
                         listeners.tell(job, None);
                         continue;
                     }

@@ -42,7 +42,7 @@ impl Runner<'_> {
         }
         let began = Instant::now();
         // Whoever watches may show it to others.
-        self.plan.tools.secrets.hide_in(&mut self.record);
+        self.bench.plan.tools.secrets.hide_in(&mut self.record);
         if let Ok(verdict) = assay_verdict::judge(&self.record) {
             self.telling.notice(&Event::Judged { record: &self.record, verdict: &verdict });
         }

@@ -27,7 +27,7 @@ impl Runner<'_> {
     }
 
     pub(super) fn nobody_left(&self) -> bool {
-        self.alive() < self.plan.least_contenders.max(1)
+        self.alive() < self.bench.plan.least_contenders.max(1)
     }
 
     /// Contenders that have a window in the last round, the limit aside.
@@ -48,15 +48,15 @@ impl Runner<'_> {
         let within = |provisioned: &ProvisionedSetting| {
             (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.setting)).count()
         };
-        self.settings.iter().map(within).sum()
+        self.bench.settings.iter().map(within).sum()
     }
 
     /// Files a run, and drops a contender that cannot be measured: at once where another try would end alike, else after it failed
     /// twice in a row.
     pub(super) fn file_run(&mut self, subject: usize, mut run: Run) {
-        self.plan.tools.secrets.hide_in(&mut run);
+        self.bench.plan.tools.secrets.hide_in(&mut run);
         // A run that a person ended before its first window is no evidence of anything.
-        if self.stop.is_requested() && run.cells.is_empty() {
+        if self.bench.stop.is_requested() && run.cells.is_empty() {
             return;
         }
         let (failure, setting, replica) = (run.failure.clone(), run.setting(), run.replica);
@@ -71,10 +71,10 @@ impl Runner<'_> {
             return;
         }
         let Some(reason) = failure else {
-            self.failures.remove(&(subject, setting));
+            self.known.failures.remove(&(subject, setting));
             return;
         };
-        let failures = self.failures.entry((subject, setting)).or_default();
+        let failures = self.known.failures.entry((subject, setting)).or_default();
         *failures += 1;
         let failures = *failures;
         let lasts = matches!(reason.stage, Stage::Answer | Stage::Needs)
@@ -87,7 +87,7 @@ impl Runner<'_> {
         // What happens to an A/A control happens to its original as well, and is reported of that.
         if self.record.contenders[subject].control_of.is_none() {
             let contender = self.subjects[subject].identity.name.as_str();
-            let setting = Some(setting).filter(|_| self.settings.len() > 1);
+            let setting = Some(setting).filter(|_| self.bench.settings.len() > 1);
             self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
         }
     }
@@ -105,7 +105,7 @@ impl Runner<'_> {
     }
 
     pub(super) fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
-        self.plan.tools.secrets.hide_in(&mut reason);
+        self.bench.plan.tools.secrets.hide_in(&mut reason);
         let contender = self.subjects[subject].identity.name.as_str();
         self.telling.notice(&Event::Dropped { contender, setting: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
@@ -113,7 +113,7 @@ impl Runner<'_> {
 
     /// Gives up one setting of several; who is in none any more is given up.
     pub(super) fn drop_out_on(&mut self, subject: usize, setting: Setting, why: NotRun) {
-        if self.settings.len() == 1 {
+        if self.bench.settings.len() == 1 {
             return self.drop_out(subject, why);
         }
         let contender = self.subjects[subject].identity.name.as_str();
@@ -121,7 +121,7 @@ impl Runner<'_> {
         let entry = &mut self.record.contenders[subject];
         let Setting { network, protocol } = setting;
         entry.not_run_on.push(NotRunOn { network, protocol, why: why.clone() });
-        if self.settings.iter().all(|provisioned| entry.absence_on(provisioned.setting).is_some()) {
+        if self.bench.settings.iter().all(|provisioned| entry.absence_on(provisioned.setting).is_some()) {
             entry.not_run = Some(why);
         }
     }

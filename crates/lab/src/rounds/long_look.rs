@@ -8,9 +8,9 @@ use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::cell_turns::Pace;
-use super::ensemble::Ensemble;
-use super::round::Part;
+use super::round::Entrant;
+use super::turns::cell_turns::Pace;
+use super::turns::ensemble::Ensemble;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::log;
@@ -34,41 +34,41 @@ impl Runner<'_> {
             log::no_long_look("the rounds have left nothing to be told, or a person ended the run");
             return Ok(());
         }
-        let parts = self.lookers(&cell);
-        self.telling.notice(&Event::LookingLong { contenders: parts.len(), length });
-        let ends = self.stop.unpaused_now() + length;
-        let groups: Vec<&[Part]> = match self.plan.takes_turns() {
-            true => vec![&parts],
-            false => parts.chunks(1).collect(),
+        let entrants = self.lookers(&cell);
+        self.telling.notice(&Event::LookingLong { contenders: entrants.len(), length });
+        let ends = self.bench.stop.unpaused_now() + length;
+        let groups: Vec<&[Entrant]> = match self.bench.plan.takes_turns() {
+            true => vec![&entrants],
+            false => entrants.chunks(1).collect(),
         };
         let mut runs = Vec::new();
         for (done, group) in groups.iter().enumerate() {
-            let now = self.stop.unpaused_now();
+            let now = self.bench.stop.unpaused_now();
             let left = ends.saturating_duration_since(now);
             let own = left / u32::try_from(groups.len() - done).unwrap_or(u32::MAX);
             runs.extend(self.look_at(group, &cell, now + own));
         }
         let index = self.rounds_done();
-        self.record.long_look = Some(Round { index, server_host: self.host_of_turn(), runs });
+        self.record.long_look = Some(Round { index, server_host: self.homes.name_of_turn(), runs });
         self.save()
     }
 
     /// Whether the rounds have left something to be told, and nobody ended the run.
     pub(super) fn has_to_look_long(&self) -> Result<bool, LabError> {
-        Ok(!self.stop.ends_with_round() && assay_verdict::needs_long_look(&self.record)?)
+        Ok(!self.bench.stop.ends_with_round() && assay_verdict::needs_long_look(&self.record)?)
     }
 
-    /// In which cell, and how long it takes in all; `None` where the budget does not allow for it, or the run asks another
+    /// The cell of the look, and how long it takes in all; `None` where the budget does not allow for it, or the run asks another
     /// question.
     fn look_ordered(&self) -> Option<(Cell, Duration)> {
-        let experiment = &self.plan.experiment;
+        let experiment = &self.bench.plan.experiment;
         if experiment.searches() || experiment.comparing.is_some() || !experiment.long_look {
             return None;
         }
         let settings = self.record.settings_had();
         let is_fit = |cell: &Cell| cell.offered.is_capacity() && settings.contains(&cell.setting());
         let cell = experiment.cells().into_iter().find(is_fit)?;
-        let left = self.timetable.left(self.stop.unpaused_now())?;
+        let left = self.timetable.left(self.bench.stop.unpaused_now())?;
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
         let length = length(left, budget, self.lookers(&cell).len())?;
         Some((cell, length))
@@ -81,53 +81,51 @@ impl Runner<'_> {
 
     /// Everybody that answers in the cell. The limit is among them where it takes turns with the others, because it shows what the
     /// machine does.
-    fn lookers(&self, cell: &Cell) -> Vec<Part> {
-        let Some(setting) = self.settings.iter().position(|of| of.setting == cell.setting()) else {
+    fn lookers(&self, cell: &Cell) -> Vec<Entrant> {
+        let Some(setting) = self.bench.settings.iter().position(|of| of.setting == cell.setting()) else {
             return Vec::new();
         };
         let takes_part = |subject: &usize| {
             let (own, entry) = (&self.subjects[*subject], &self.record.contenders[*subject]);
             let answers = self.cells_of(own).iter().any(|(_, of)| of == cell);
-            let is_useful = !own.is_limit() || self.plan.takes_turns();
+            let is_useful = !own.is_limit() || self.bench.plan.takes_turns();
             entry.control_of.is_none() && entry.absence_on(cell.setting()).is_none() && answers && is_useful
         };
         (0..self.subjects.len())
             .filter(takes_part)
-            .map(|subject| Part { subject, setting, replica: 0 })
+            .map(|subject| Entrant { subject, setting, replica: 0 })
             .collect()
     }
 
     /// Looks at those that find room beside each other.
-    fn look_at(&self, parts: &[Part], cell: &Cell, until: Instant) -> Vec<Run> {
-        let order: Vec<usize> = (0..self.plan.experiment.cells().len()).collect();
-        let number = self.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);
-        let allotments: Vec<_> = parts.iter().map(|part| self.allotment(*part)).collect();
+    fn look_at(&self, entrants: &[Entrant], cell: &Cell, until: Instant) -> Vec<Run> {
+        let order: Vec<usize> = (0..self.bench.plan.experiment.cells().len()).collect();
+        let number = self.bench.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);
+        let allotments: Vec<_> = entrants.iter().map(|entrant| self.allotment(*entrant)).collect();
         let round = self.rounds_done();
-        let server_runs = parts.iter().zip(&allotments).map(|(part, allotment)| {
-            let mut server_run = self.server_run(round, *part, allotment, &order);
+        let server_runs = entrants.iter().zip(&allotments).map(|(entrant, allotment)| {
+            let mut server_run = self.server_run(round, *entrant, allotment, &order);
             server_run.cells.retain(|of| of == cell);
             server_run
         });
         let nobody = Settled::default();
         let ensemble = Ensemble {
-            plan: self.plan,
+            bench: &self.bench,
             round,
             cells: vec![(number, cell.clone())],
             pace: Pace { most: MAX_ROTATIONS, until: Some(until), planned: None },
             settled: &nobody,
-            stop: self.stop,
-            settles: &self.settles,
+            settles: &self.known.settles,
             room: self.room(),
-            needs: parts.iter().map(|part| self.need(*part).holding).collect(),
-            common: parts.iter().position(|part| self.subjects[part.subject].is_limit()),
-            database: self.database.as_ref(),
+            needs: entrants.iter().map(|entrant| self.need(*entrant).holding).collect(),
+            common: entrants.iter().position(|entrant| self.subjects[entrant.subject].is_limit()),
         };
         let ended = ensemble.take_turns(server_runs.collect(), &self.telling);
         let runs: Vec<Run> = ended.into_iter().flatten().map(|ended| ended.run).collect();
         for run in &runs {
             if let Some(reason) = &run.failure {
                 let contender = run.contender.as_str();
-                let setting = Some(run.setting()).filter(|_| self.settings.len() > 1);
+                let setting = Some(run.setting()).filter(|_| self.bench.settings.len() > 1);
                 self.telling.notice(&Event::Failed { contender, setting, reason });
             }
         }

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
@@ -12,16 +11,14 @@ use assay_model::setting::Setting;
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::cell_turns::Pace;
-use super::ensemble::{EndedRun, Ensemble};
-use super::pacing::Pacing;
-use super::server_run::ServerRun;
+use super::life::server_run::{Allotment, ServerRun};
+use super::timing::pacing::Pacing;
+use super::turns::cell_turns::Pace;
+use super::turns::ensemble::{EndedRun, Ensemble};
 use super::warmup;
-use crate::database::Supplied;
 use crate::event::Event;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::log;
-use crate::network::ProvisionedSetting;
 use crate::schedule::{Lives, MAX_ROTATIONS, block, turns_of};
 use crate::subject::Launch;
 
@@ -33,7 +30,7 @@ const SHARE_OF_REPLICAS: f64 = 0.1;
 
 /// One subject in one setting, or one of its processes there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct Entrant {
     pub(super) subject: usize,
     /// The place of its setting among the run's.
     pub(super) setting: usize,
@@ -41,55 +38,64 @@ pub(super) struct Part {
     pub(super) replica: u32,
 }
 
-/// Those who live at once in a round.
+/// The entrants that live at once in a round.
 struct Group<'p> {
     round: u32,
     /// The number of the group in its round.
     number: u32,
-    parts: &'p [Part],
-    /// The part that lives in every group of it.
-    common: Option<Part>,
-}
-
-/// What a life has to itself.
-pub(super) struct Allotment {
-    /// Queues of the wire, where the stack is in user space.
-    queues: u16,
-    /// CPUs of the generator's threads.
-    generator_cpus: CpuSet,
+    entrants: &'p [Entrant],
+    /// The entrant that lives in every group of it.
+    common: Option<Entrant>,
 }
 
 impl Runner<'_> {
     /// Measures everybody in every setting, in an order of its own: a setting is no more a matter of time than a contender.
     pub(super) fn round(&mut self, index: u32) {
-        let all_cells = self.plan.experiment.cells().len();
-        let settings = self.settings.len();
-        let order = block(self.plan.seed, index, self.subjects.len() * settings, all_cells);
-        let server_host = self.choose_host(index);
+        let all_cells = self.bench.plan.experiment.cells().len();
+        let pairs = self.subjects.len() * self.bench.settings.len();
+        let order = block(self.bench.plan.seed, index, pairs, all_cells);
+        let server_host = self.homes.choose(index);
         self.record.rounds.push(Round { index, server_host, runs: Vec::new() });
-        let part = |part: &usize| Part { subject: part / settings, setting: part % settings, replica: 0 };
-        let parts = order.contenders.iter().map(part);
-        let parts: Vec<Part> =
-            parts.filter(|part| !self.is_out(part.subject, self.settings[part.setting].setting)).collect();
-        if !self.plan.takes_turns() {
-            return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
+        let entrants = self.entrants(&order.contenders);
+        if self.bench.plan.takes_turns() {
+            self.in_turns(index, entrants, &order.cells);
+        } else {
+            entrants.iter().for_each(|entrant| self.alone(index, *entrant, &order.cells));
         }
-        let parts = match index {
-            0 => originals_first(parts, |subject| self.original_of(subject)),
-            _ => parts,
+    }
+
+    /// Who takes part in which setting, in the given order of all pairs of a subject and a setting.
+    fn entrants(&self, order: &[usize]) -> Vec<Entrant> {
+        let settings = self.bench.settings.len();
+        let entrant =
+            |pair: &usize| Entrant { subject: pair / settings, setting: pair % settings, replica: 0 };
+        let entrants = order.iter().map(entrant);
+        entrants.filter(|entrant| !self.is_out(entrant.subject, self.setting_of(*entrant))).collect()
+    }
+
+    /// One setting after the other, each with an equal part of the round's time, in which its entrants take turns.
+    fn in_turns(&mut self, index: u32, entrants: Vec<Entrant>, cells: &[usize]) {
+        let entrants = match index {
+            0 => originals_first(entrants, |subject| self.original_of(subject)),
+            _ => entrants,
         };
         let mut present: Vec<usize> = Vec::new();
-        parts.iter().for_each(|part| {
-            if !present.contains(&part.setting) {
-                present.push(part.setting)
+        entrants.iter().for_each(|entrant| {
+            if !present.contains(&entrant.setting) {
+                present.push(entrant.setting)
             }
         });
-        let (began, count) = (self.stop.unpaused_now(), present.len() as f64);
+        let (began, count) = (self.bench.stop.unpaused_now(), present.len() as f64);
         for (done, setting) in present.iter().copied().enumerate() {
             let pace = self.pace_of_part(index, began, (done + 1) as f64 / count);
-            let together: Vec<Part> = parts.iter().filter(|part| part.setting == setting).copied().collect();
-            self.together(index, &together, &order.cells, pace);
+            let together: Vec<Entrant> =
+                entrants.iter().filter(|entrant| entrant.setting == setting).copied().collect();
+            self.together(index, &together, cells, pace);
         }
+    }
+
+    fn setting_of(&self, entrant: Entrant) -> Setting {
+        self.bench.settings[entrant.setting].setting
     }
 
     /// The subject that another one is the A/A control of; itself where it is none.
@@ -99,74 +105,74 @@ impl Runner<'_> {
     }
 
     /// One life of a subject, measured in one piece.
-    fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
-        if !self.stop.is_requested() {
-            let allotment = self.allotment(part);
-            let run = self.server_run(round, part, &allotment, order).run_alone(&self.telling);
-            self.file_run(part.subject, run);
+    fn alone(&mut self, round: u32, entrant: Entrant, order: &[usize]) {
+        if !self.bench.stop.is_requested() {
+            let allotment = self.allotment(entrant);
+            let run = self.server_run(round, entrant, &allotment, order).run_alone(&self.telling);
+            self.file_run(entrant.subject, run);
             self.tell_verdict_in_round();
         }
     }
 
-    /// All of `parts` in one setting: at once where that can be, else in groups that share one of them.
-    fn together(&mut self, round: u32, parts: &[Part], order: &[usize], pace: Pace) {
-        let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
-        let common = common(&needs).map(|place| parts[place]);
-        let parts = &self.with_replicas(parts, pace);
-        let mut waiting = parts.to_vec();
+    /// All of `entrants` in one setting: at once where that can be, else in groups that share one of them.
+    fn together(&mut self, round: u32, entrants: &[Entrant], order: &[usize], pace: Pace) {
+        let needs: Vec<Need> = entrants.iter().map(|entrant| self.need(*entrant)).collect();
+        let common = common(&needs).map(|place| entrants[place]);
+        let entrants = &self.with_replicas(entrants, pace);
+        let mut waiting = entrants.to_vec();
         for number in 0.. {
-            let groups = self.divide(parts, &waiting, common, number);
+            let groups = self.divide(entrants, &waiting, common, number);
             let Some(group) = groups.first() else { break };
             if number == 1 {
                 self.tell_of_groups(common);
             }
             if number > 0 || groups.len() > 1 {
-                let names = |part: &Part| self.subjects[part.subject].identity.name.as_str();
+                let names = |entrant: &Entrant| self.subjects[entrant.subject].identity.name.as_str();
                 let members: Vec<&str> = group.iter().map(names).collect();
                 log::divided(round, number, &members, common.as_ref().map(names), &self.room());
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
-            let now = self.stop.unpaused_now();
+            let now = self.bench.stop.unpaused_now();
             let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
             let own = Pace { until, ..pace };
-            let begun = self.group(Group { round, number, parts: group, common }, order, own);
+            let begun = self.group(Group { round, number, entrants: group, common }, order, own);
             // A replica that found no room is none, rather than a group of its own.
-            waiting.retain(|part| !begun.contains(part) && part.replica == 0);
+            waiting.retain(|entrant| !begun.contains(entrant) && entrant.replica == 0);
         }
     }
 
-    /// Those parts, and further processes of whoever gets some: as many as take a small part of the round's time, where that does not
-    /// split it.
-    fn with_replicas(&self, parts: &[Part], pace: Pace) -> Vec<Part> {
-        let round = pace.until.map(|until| until.saturating_duration_since(self.stop.unpaused_now()));
+    /// The `entrants`, and further processes of whoever gets some: as many as take a small part of the round's time, where that does
+    /// not split it.
+    fn with_replicas(&self, entrants: &[Entrant], pace: Pace) -> Vec<Entrant> {
+        let round = pace.until.map(|until| until.saturating_duration_since(self.bench.stop.unpaused_now()));
         let mut left = round.unwrap_or_default().mul_f64(SHARE_OF_REPLICAS);
-        let mut all = parts.to_vec();
-        for part in parts {
-            let takes = self.time_before_turns(*part);
-            for replica in 1..self.replicas_of(*part) {
+        let mut all = entrants.to_vec();
+        for entrant in entrants {
+            let takes = self.time_before_turns(*entrant);
+            for replica in 1..self.replicas_of(*entrant) {
                 let Some(rest) = takes.and_then(|takes| left.checked_sub(takes)) else { break };
                 left = rest;
-                all.push(Part { replica, ..*part });
+                all.push(Entrant { replica, ..*entrant });
             }
         }
-        let needs: Vec<Need> = all.iter().map(|part| self.need(*part)).collect();
-        if groups(&needs, None, &self.room()).len() > 1 { parts.to_vec() } else { all }
+        let needs: Vec<Need> = all.iter().map(|entrant| self.need(*entrant)).collect();
+        if groups(&needs, None, &self.room()).len() > 1 { entrants.to_vec() } else { all }
     }
 
-    /// What starting a part, warming it up and leading it in took in the last round; absent where it was not there.
-    fn time_before_turns(&self, part: Part) -> Option<Duration> {
-        let name = &self.subjects[part.subject].identity.name;
+    /// What starting an entrant, warming it up and leading it in took in the last round; absent where it was not there.
+    fn time_before_turns(&self, entrant: Entrant) -> Option<Duration> {
+        let name = &self.subjects[entrant.subject].identity.name;
         let before = self.record.rounds.iter().rev().nth(1)?;
-        let run = before.run_of(name, self.settings[part.setting].setting)?;
+        let run = before.run_of(name, self.setting_of(entrant))?;
         Some(Duration::from(run.startup_ns) + warmup::load_before_turns(run))
     }
 
     /// How many processes of a subject take turns for it: one where a port or a server that runs already allows no other, where one
     /// failed beside another, and where no cell is left in which the subject is not told apart.
-    fn replicas_of(&self, part: Part) -> u32 {
-        let (subject, Some(pacing)) = (&self.subjects[part.subject], &self.pacing) else { return 1 };
+    fn replicas_of(&self, entrant: Entrant) -> u32 {
+        let (subject, Some(pacing)) = (&self.subjects[entrant.subject], &self.pacing) else { return 1 };
         let name = &subject.identity.name;
-        let setting = self.settings[part.setting].setting;
+        let setting = self.setting_of(entrant);
         let is_free = matches!(subject.launch, Launch::Process(_)) && subject.fixed_port().is_none();
         let mut before = self.record.rounds.iter().flat_map(|round| &round.runs);
         let has_failed = before.any(|run| run.contender == *name && run.replica > 0 && run.failure.is_some());
@@ -177,108 +183,113 @@ impl Runner<'_> {
     }
 
     /// Tells once that rounds are split.
-    fn tell_of_groups(&self, common: Option<Part>) {
+    fn tell_of_groups(&self, common: Option<Entrant>) {
         let mut before = self.record.rounds.iter().flat_map(|round| &round.runs);
         if before.all(|run| run.group == 0) {
-            let common = common.map(|part| self.subjects[part.subject].identity.name.as_str());
+            let common = common.map(|entrant| self.subjects[entrant.subject].identity.name.as_str());
             self.telling.notice(&Event::Split { common });
         }
     }
 
     /// The groups of those who wait, the first of which is group `number` of its round; none when nobody waits any more.
-    fn divide(&self, parts: &[Part], waiting: &[Part], common: Option<Part>, number: u32) -> Vec<Vec<Part>> {
+    fn divide(
+        &self,
+        entrants: &[Entrant],
+        waiting: &[Entrant],
+        common: Option<Entrant>,
+        number: u32,
+    ) -> Vec<Vec<Entrant>> {
         // Somebody may have been given up since the round began.
-        let takes_part = |part: &&Part| !self.is_out(part.subject, self.settings[part.setting].setting);
-        let is_wanted = |part: &&Part| waiting.contains(part) || Some(**part) == common;
-        let members: Vec<Part> = parts.iter().filter(takes_part).filter(is_wanted).copied().collect();
-        if number > 0 && members.iter().all(|part| Some(*part) == common) {
+        let takes_part = |entrant: &&Entrant| !self.is_out(entrant.subject, self.setting_of(**entrant));
+        let is_wanted = |entrant: &&Entrant| waiting.contains(entrant) || Some(**entrant) == common;
+        let members: Vec<Entrant> = entrants.iter().filter(takes_part).filter(is_wanted).copied().collect();
+        if number > 0 && members.iter().all(|entrant| Some(*entrant) == common) {
             return Vec::new();
         }
-        let needs: Vec<Need> = members.iter().map(|part| self.need(*part)).collect();
-        let common = members.iter().position(|part| Some(*part) == common);
+        let needs: Vec<Need> = members.iter().map(|entrant| self.need(*entrant)).collect();
+        let common = members.iter().position(|entrant| Some(*entrant) == common);
         let places = groups(&needs, common, &self.room());
         places.into_iter().map(|group| group.into_iter().map(|place| members[place]).collect()).collect()
     }
 
-    /// What a part needs while it lives, going by its lives so far.
-    pub(super) fn need(&self, part: Part) -> Need {
-        let subject = &self.subjects[part.subject];
-        let setting = self.settings[part.setting].setting;
-        let is_turned = |cell: &Cell| cell.setting() == setting && self.plan.experiment.is_turned(cell);
+    /// What an entrant needs while it lives, going by its lives so far.
+    pub(super) fn need(&self, entrant: Entrant) -> Need {
+        let subject = &self.subjects[entrant.subject];
+        let setting = self.setting_of(entrant);
+        let is_turned = |cell: &Cell| cell.setting() == setting && self.bench.plan.experiment.is_turned(cell);
         // What runs already takes nothing more.
         let is_ours = matches!(subject.launch, Launch::Process(_));
         Need {
             holding: if is_ours {
-                self.holdings.get(&part.subject).copied()
+                self.known.holdings.get(&entrant.subject).copied()
             } else {
                 Some(Holding::default())
             },
             cells: self.cells_of(subject).iter().filter(|(_, cell)| is_turned(cell)).count(),
-            ..self.plan.need(subject, self.record.contenders[part.subject].control_of.is_some())
+            ..self.bench.plan.need(subject, self.record.contenders[entrant.subject].control_of.is_some())
         }
     }
 
     /// What there is where servers live for those that live at once, while none of them does.
     pub(super) fn room(&self) -> Room {
         // `as` saturates, and a share of a number of bytes is none that is too great.
-        let available = self.home().available_memory();
+        let available = self.homes.present().available_memory();
         let available = available.map(|bytes| (bytes as f64 * SHARE_OF_MEMORY) as u64);
-        let sessions = self.database.as_ref().and_then(Supplied::sessions);
+        let sessions = self.bench.sessions();
         Room {
-            memory_bytes: available.into_iter().chain(self.plan.experiment.memory_bytes).min(),
+            memory_bytes: available.into_iter().chain(self.bench.plan.experiment.memory_bytes).min(),
             sessions: sessions.map(|sessions| sessions.most.saturating_sub(sessions.open)),
         }
     }
 
-    /// Those of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
-    fn group(&mut self, group: Group<'_>, order: &[usize], pace: Pace) -> Vec<Part> {
-        let Group { round, number, parts, common } = group;
-        let allotments: Vec<Allotment> = parts.iter().map(|part| self.allotment(*part)).collect();
-        let server_runs = parts.iter().zip(&allotments).map(|(part, allotment)| {
-            let mut server_run = self.server_run(round, *part, allotment, order);
-            if number > 0 && Some(*part) == common {
+    /// Measures all of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
+    fn group(&mut self, group: Group<'_>, order: &[usize], pace: Pace) -> Vec<Entrant> {
+        let Group { round, number, entrants, common } = group;
+        let allotments: Vec<Allotment> = entrants.iter().map(|entrant| self.allotment(*entrant)).collect();
+        let server_runs = entrants.iter().zip(&allotments).map(|(entrant, allotment)| {
+            let mut server_run = self.server_run(round, *entrant, allotment, order);
+            if number > 0 && Some(*entrant) == common {
                 // Only that by which the groups are joined; all else it was measured in before.
-                server_run.cells.retain(|cell| self.plan.experiment.is_turned(cell));
-                server_run.log = self.log(*part, format!("{round}-{number}"));
+                server_run.cells.retain(|cell| self.bench.plan.experiment.is_turned(cell));
+                server_run.log = self.log(*entrant, format!("{round}-{number}"));
             }
-            server_run.replicas = parts.iter().filter(|other| part.is_process_of(**other)).count() as u32;
+            server_run.replicas =
+                entrants.iter().filter(|other| entrant.is_process_of(**other)).count() as u32;
             server_run
         });
-        let setting = parts.first().map(|part| self.settings[part.setting].setting).unwrap_or_default();
+        let setting = entrants.first().map(|entrant| self.setting_of(*entrant)).unwrap_or_default();
         let nobody = Settled::default();
         let ensemble = Ensemble {
-            plan: self.plan,
+            bench: &self.bench,
             round,
             cells: order.iter().filter_map(|cell| self.turned_cell(*cell, setting)).collect(),
             pace,
             settled: self.pacing.as_ref().map_or(&nobody, Pacing::settled),
-            stop: self.stop,
-            settles: &self.settles,
+            settles: &self.known.settles,
             room: self.room(),
-            needs: parts.iter().map(|part| self.need(*part).holding).collect(),
-            common: parts.iter().position(|part| Some(*part) == common),
-            database: self.database.as_ref(),
+            needs: entrants.iter().map(|entrant| self.need(*entrant).holding).collect(),
+            common: entrants.iter().position(|entrant| Some(*entrant) == common),
         };
         let ended = ensemble.run(server_runs.collect(), &self.telling);
         let mut begun = Vec::new();
-        for (part, ended) in parts.iter().zip(ended) {
+        for (entrant, ended) in entrants.iter().zip(ended) {
             let Some(EndedRun { run, holding }) = ended else { continue };
             if let Some(holding) = holding {
-                let known = self.holdings.entry(part.subject).or_default();
+                let known = self.known.holdings.entry(entrant.subject).or_default();
                 *known = known.max(holding);
             }
-            self.file_run(part.subject, Run { group: number, ..run });
-            begun.push(*part);
+            self.file_run(entrant.subject, Run { group: number, ..run });
+            begun.push(*entrant);
         }
-        self.settles.learn(&self.record);
+        self.known.settles.learn(&self.record);
         self.tell_verdict_in_round();
         begun
     }
 
     /// A cell with its number, if servers take turns in it in this setting.
     fn turned_cell(&self, number: usize, setting: Setting) -> Option<(usize, Cell)> {
-        let cell = self.plan.experiment.cells().swap_remove(number);
-        (cell.setting() == setting && self.plan.experiment.is_turned(&cell)).then_some((number, cell))
+        let cell = self.bench.plan.experiment.cells().swap_remove(number);
+        (cell.setting() == setting && self.bench.plan.experiment.is_turned(&cell)).then_some((number, cell))
     }
 
     /// Turns of so much of a round that began then, and when that must be over, where its time is given.
@@ -286,85 +297,75 @@ impl Runner<'_> {
         let whole = match &self.pacing {
             Some(pacing) => pacing.pace(),
             None if self.fills_the_budget() => self.equal_part(round),
-            None => Pace { most: turns_of(&self.plan.experiment), until: None, planned: None },
+            None => Pace { most: turns_of(&self.bench.plan.experiment), until: None, planned: None },
         };
         let part = |until: Instant| began + until.saturating_duration_since(began).mul_f64(share);
         Pace { until: whole.until.map(part), ..whole }
     }
 
-    /// As much of the time for all rounds as each of the others has.
+    /// The pace of a round that has as much of the time for all rounds as each of the others.
     fn equal_part(&self, round: u32) -> Pace {
         let further = self.rounds_expected().max(round + 1) - round;
-        let now = self.stop.unpaused_now();
+        let now = self.bench.stop.unpaused_now();
         let until = self.timetable.left(now).map(|left| now + left / further);
         Pace { most: MAX_ROTATIONS, until, planned: None }
     }
 
-    /// What a part has to itself.
-    pub(super) fn allotment(&self, part: Part) -> Allotment {
-        let provisioned = &self.settings[part.setting];
-        let queues = provisioned.queues(&self.subjects[part.subject], &self.plan.isolation);
-        Allotment { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
+    /// What an entrant has to itself.
+    pub(super) fn allotment(&self, entrant: Entrant) -> Allotment {
+        let provisioned = &self.bench.settings[entrant.setting];
+        let queues = provisioned.queues(&self.subjects[entrant.subject], &self.bench.plan.isolation);
+        Allotment { queues, generator_cpus: provisioned.generator_cpus(queues, &self.bench.plan.isolation) }
     }
 
     /// One life of a subject in a setting, its cells in the round's order.
     pub(super) fn server_run<'l>(
         &'l self,
         round: u32,
-        part: Part,
+        entrant: Entrant,
         allotment: &'l Allotment,
         order: &[usize],
     ) -> ServerRun<'l> {
-        let ProvisionedSetting { setting, link, .. } = &self.settings[part.setting];
-        let subject = &self.subjects[part.subject];
+        let provisioned = &self.bench.settings[entrant.setting];
+        let subject = &self.subjects[entrant.subject];
         let own = self.cells_of(subject);
         let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
         cells.sort_by_key(|cell| !cell.offered.is_capacity());
-        cells.retain(|cell| cell.setting() == *setting && self.takes(part.subject, cell.offered));
+        cells.retain(|cell| {
+            cell.setting() == provisioned.setting && self.takes(entrant.subject, cell.offered)
+        });
         let is_settled = |cell: &Cell| {
             self.pacing.as_ref().is_some_and(|pacing| pacing.settled().has(&subject.identity.name, cell))
         };
-        cells.retain(|cell| part.replica == 0 || !is_settled(cell));
+        cells.retain(|cell| entrant.replica == 0 || !is_settled(cell));
         ServerRun {
-            plan: self.plan,
-            setting: *setting,
-            replica: part.replica,
-            replicas: 1,
-            host: self.home(),
-            hosts: self.server_host().and_then(|host| host.load.as_ref()),
-            link,
-            queues: allotment.queues,
-            tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
-            generator_cpus: &allotment.generator_cpus,
-            probe: &self.probe,
-            gauge: self.gauge.as_ref(),
-            energy: self.energy.as_ref(),
-            lives: if round == 0 { Lives::First } else { Lives::Later },
+            bench: &self.bench,
+            provisioned,
+            allotment,
+            host: self.homes.present(),
+            hosts: self.homes.load(),
+            timetable: self.timetable,
             record: &self.record,
+            lives: if round == 0 { Lives::First } else { Lives::Later },
             begun_before: None,
-            entry: &self.record.contenders[part.subject],
             subject,
+            entry: &self.record.contenders[entrant.subject],
+            replica: entrant.replica,
+            replicas: 1,
             cells,
-            log: match part.replica {
-                0 => self.log(part, round),
-                replica => self.log(part, format!("{round}-{replica}")),
+            log: match entrant.replica {
+                0 => self.log(entrant, round),
+                replica => self.log(entrant, format!("{round}-{replica}")),
             },
-            work: &self.work,
-            began: self.timetable.began(),
-            budget_ends: self.timetable.budget_ends(),
-            database: self.database.as_ref().map(|supplied| &supplied.access),
-            commands: &self.commands,
-            stop: self.stop,
         }
     }
 
     /// Where the output of a life goes.
-    fn log(&self, part: Part, number: impl Display) -> PathBuf {
-        self.folder.log(
-            &log_name(&self.subjects[part.subject].identity.name, self.settings[part.setting].setting),
-            number,
-        )
+    fn log(&self, entrant: Entrant, number: impl Display) -> PathBuf {
+        self.bench
+            .folder
+            .log(&log_name(&self.subjects[entrant.subject].identity.name, self.setting_of(entrant)), number)
     }
 
     /// Whether it takes part in a setting not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair
@@ -404,23 +405,23 @@ impl Runner<'_> {
     }
 }
 
-impl Part {
+impl Entrant {
     /// Whether both are the same subject in the same setting.
     fn is_process_of(self, other: Self) -> bool {
         Self { replica: other.replica, ..self } == other
     }
 }
 
-/// Those parts, but no A/A control before its original: in its first life a contender is looked at for longer, and its system calls are
+/// The `entrants`, but no A/A control before its original: in its first life a contender is looked at for longer, and its system calls are
 /// counted. Turns have an order of their own.
-fn originals_first(mut parts: Vec<Part>, original_of: impl Fn(usize) -> usize) -> Vec<Part> {
-    for place in 0..parts.len() {
-        let original = Part { subject: original_of(parts[place].subject), ..parts[place] };
-        if let Some(behind) = parts[place..].iter().position(|part| *part == original) {
-            parts.swap(place, place + behind);
+fn originals_first(mut entrants: Vec<Entrant>, original_of: impl Fn(usize) -> usize) -> Vec<Entrant> {
+    for place in 0..entrants.len() {
+        let original = Entrant { subject: original_of(entrants[place].subject), ..entrants[place] };
+        if let Some(behind) = entrants[place..].iter().position(|entrant| *entrant == original) {
+            entrants.swap(place, place + behind);
         }
     }
-    parts
+    entrants
 }
 
 /// Logs are told apart by setting, where there are several.
@@ -440,9 +441,9 @@ mod tests {
         // The last of four subjects is the control of the second.
         let original_of = |subject: usize| if subject == 3 { 1 } else { subject };
         let order = |subjects: &[(usize, usize)]| -> Vec<(usize, usize)> {
-            let part = |&(subject, setting): &(usize, usize)| Part { subject, setting, replica: 0 };
-            let parts = originals_first(subjects.iter().map(part).collect(), original_of);
-            parts.into_iter().map(|part| (part.subject, part.setting)).collect()
+            let entrant = |&(subject, setting): &(usize, usize)| Entrant { subject, setting, replica: 0 };
+            let entrants = originals_first(subjects.iter().map(entrant).collect(), original_of);
+            entrants.into_iter().map(|entrant| (entrant.subject, entrant.setting)).collect()
         };
         assert_eq!(order(&[(3, 0), (0, 0), (1, 0), (2, 0)]), [(1, 0), (0, 0), (3, 0), (2, 0)]);
         assert_eq!(order(&[(1, 0), (2, 0), (3, 0)]), [(1, 0), (2, 0), (3, 0)], "it does already");

@@ -8,7 +8,6 @@ use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Experiment;
 use assay_model::lab::{LabHost, PlacedHost};
 
-use super::Runner;
 use crate::error::LabError;
 use crate::generator::Hosts;
 use crate::hosts::host::Host;
@@ -17,13 +16,70 @@ use crate::plan::RunPlan;
 use crate::stop::Stop;
 use crate::store::Store;
 
+/// Where the servers of a run live.
+pub(super) struct Homes {
+    /// This host, on which servers live where there is no other for them.
+    pub(super) here: Host,
+    /// The other hosts on which servers live, in turns; none for this one.
+    pub(super) others: Vec<ServerHost>,
+    /// The place among the others of the one whose turn it is.
+    serving: usize,
+}
+
 /// A host of servers, and those that load it.
 pub(super) struct ServerHost {
     pub(super) host: Host,
     /// The hosts from which load comes while servers are there; none for this one.
     pub(super) generators: Vec<LabHost>,
-    /// These, as the generator is told of them.
+    /// The hosts from which load comes, as the generator is told of them.
     pub(super) load: Option<Hosts>,
+}
+
+impl Homes {
+    /// The hosts of a run: servers live on the first of the `others` until a round chooses, and without others `here`.
+    pub(super) fn new(here: Host, others: Vec<ServerHost>) -> Self {
+        Self { here, others, serving: 0 }
+    }
+
+    /// The host on which servers live now.
+    pub(super) fn present(&self) -> &Host {
+        self.serving_host().map_or(&self.here, |server| &server.host)
+    }
+
+    /// The host on which servers live first.
+    pub(super) fn first(&self) -> &Host {
+        self.others.first().map_or(&self.here, |server| &server.host)
+    }
+
+    /// The hosts from which load comes to where servers live now; none for this one.
+    pub(super) fn load(&self) -> Option<&Hosts> {
+        self.serving_host().and_then(|server| server.load.as_ref())
+    }
+
+    /// Chooses the host whose turn a round is, or the next one that is not lost; tells its name where several take turns.
+    pub(super) fn choose(&mut self, round: u32) -> Option<String> {
+        let hosts = self.others.len();
+        if hosts < 2 {
+            return None;
+        }
+        let first = round as usize % hosts;
+        let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
+        // Where all are lost, servers fail to start, with the reason.
+        self.serving = in_turn.find(|host| self.others[*host].host.is_there()).unwrap_or(first);
+        log::host_of_round(round, self.others[self.serving].host.name());
+        self.name_of_turn()
+    }
+
+    /// The name of the host on which servers live now, where several take turns.
+    pub(super) fn name_of_turn(&self) -> Option<String> {
+        let server = self.serving_host().filter(|_| self.others.len() > 1)?;
+        Some(server.host.name().to_owned())
+    }
+
+    /// The other host on which servers live now, if they do.
+    fn serving_host(&self) -> Option<&ServerHost> {
+        self.others.get(self.serving)
+    }
 }
 
 /// The agents of all hosts of servers, with what they are; of `store` nothing travels there.
@@ -58,7 +114,7 @@ pub(super) fn longest_window(experiment: &Experiment) -> Duration {
     Duration::from_secs_f64(settle_s + window_s.max(latency_window_s.unwrap_or_default()))
 }
 
-/// These hosts with those that load each, of which lab files are written into the folder `work`.
+/// The `opened` hosts with those that load each, of which lab files are written into the folder `work`.
 pub(super) fn with_load(plan: &RunPlan, opened: Vec<Host>, work: &Path) -> Result<Vec<ServerHost>, LabError> {
     let with_load = |host: Host| {
         let generators = plan.generators_beside(host.name());
@@ -66,26 +122,4 @@ pub(super) fn with_load(plan: &RunPlan, opened: Vec<Host>, work: &Path) -> Resul
         Ok(ServerHost { host, generators, load })
     };
     opened.into_iter().map(with_load).collect()
-}
-
-impl Runner<'_> {
-    /// Chooses the host whose turn a round is, or the next one that is not lost; tells its name where several take turns.
-    pub(super) fn choose_host(&mut self, round: u32) -> Option<String> {
-        let hosts = self.server_hosts.len();
-        if hosts < 2 {
-            return None;
-        }
-        let first = round as usize % hosts;
-        let mut in_turn = (0..hosts).map(|after| (first + after) % hosts);
-        // Where all are lost, servers fail to start, with the reason.
-        self.serving = in_turn.find(|host| self.server_hosts[*host].host.is_there()).unwrap_or(first);
-        log::host_of_round(round, self.server_hosts[self.serving].host.name());
-        self.host_of_turn()
-    }
-
-    /// The name of the host on which servers live now, where several take turns.
-    pub(super) fn host_of_turn(&self) -> Option<String> {
-        let host = self.server_hosts.get(self.serving).filter(|_| self.server_hosts.len() > 1)?;
-        Some(host.host.name().to_owned())
-    }
 }

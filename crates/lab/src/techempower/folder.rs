@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::path::Path;
 
-use assay_model::contender::{Build, Kind, Need, Run};
+use assay_model::contender::{Build, Kind, Need, ServerCommand};
 use assay_model::identity::{Identity, Origin};
 use serde::Deserialize;
 
@@ -220,7 +220,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         port: Some(test.port.get()),
         needs: vec![need],
         build: Some(Build { command: build, timeout_s: BUILD_TIMEOUT_S }),
-        run: Run {
+        run: ServerCommand {
             command: run,
             stack_arguments: Vec::new(),
             profile_arguments: Vec::new(),

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
+use assay_model::conformance::{Conformance, RuleFinding, Ruling, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::family::Family;
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::identity::{Identity, Origin};
 use assay_model::imported::Imported;
 use assay_model::load::{Books, ErrorClass, LOAD_SCHEMA, LoadReport, WindowCounts};
 use assay_model::record::{
-    Entry, Machine, Measurement, NotRun, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
+    Entry, Measurement, NotRun, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
 };
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
@@ -282,7 +282,7 @@ fn verified(results: &Results, name: &str) -> Option<Conformance> {
             "warn" => (Severity::Should, Ruling::Broken),
             _ => (Severity::Must, Ruling::Broken),
         };
-        Some(Finding {
+        Some(RuleFinding {
             rule: format!("techempower-{theirs}"),
             sentence: format!("The source's verifier accepts its answers to {}.", test_type.workload()),
             source: format!("{SOURCE}, verify"),
@@ -291,7 +291,7 @@ fn verified(results: &Results, name: &str) -> Option<Conformance> {
             evidence: (ruling == Ruling::Broken).then(|| format!("the file says {word}")),
         })
     };
-    let findings: Vec<Finding> = said.iter().filter_map(finding).collect();
+    let findings: Vec<RuleFinding> = said.iter().filter_map(finding).collect();
     (!findings.is_empty()).then_some(Conformance { elapsed_ns: Nanos::ZERO, findings })
 }
 
@@ -314,23 +314,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
             windows.map(|(table, window)| measurement(results.duration, table, window, began)).collect();
         let known = cells.iter().map(|cell| cell.offset_ns).filter(|offset| *offset > Nanos::ZERO);
         let offset_ns = known.min().unwrap_or_default();
-        Run {
-            contender: name.to_owned(),
-            group: 0,
-            replica: 0,
-            network: None,
-            protocol: Protocol::H1,
-            offset_ns,
-            startup_ns: Nanos::ZERO,
-            idle: None,
-            learnt: Vec::new(),
-            warmups: Vec::new(),
-            lead_ins: Vec::new(),
-            by_generator: Vec::new(),
-            profiles: Vec::new(),
-            cells,
-            failure: None,
-        }
+        Run { contender: name.to_owned(), offset_ns, cells, ..Run::default() }
     };
     names(results).into_iter().map(run).filter(|run| !run.cells.is_empty()).collect()
 }
@@ -351,25 +335,8 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         window: WindowCounts { ok, errors, ..WindowCounts::default() },
         ..LoadReport::default()
     };
-    Measurement {
-        cell: table.cell.clone(),
-        offset_ns: Nanos::from_secs_f64(window.start_time.map_or(0.0, after)),
-        loaded_ns: Nanos::ZERO,
-        load,
-        server: None,
-        database: None,
-        upstream: None,
-        straight: None,
-        server_stack: None,
-        link_use: None,
-        machine: Machine::default(),
-        turns: Vec::new(),
-        duet: Vec::new(),
-        idle_busy_share: None,
-        server_seen_on: None,
-        energy: None,
-        speed: None,
-    }
+    let offset_ns = Nanos::from_secs_f64(window.start_time.map_or(0.0, after));
+    Measurement { offset_ns, ..Measurement::new(table.cell.clone(), load) }
 }
 
 /// wrk's classes in the nearest of ours.

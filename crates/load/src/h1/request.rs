@@ -2,7 +2,7 @@
 
 use assay_http::Framing;
 use assay_http::render::{RenderError, RequestSpec, request_head};
-use assay_model::template::{Draw, Numbers, Part, Template, digits};
+use assay_model::template::{Draw, Numbers, Template, TextPart, digits};
 use assay_model::workload::{BadRequest, RequestKind};
 
 use crate::LoadError;
@@ -50,7 +50,7 @@ impl Rendered {
         }
         let text = |form: &Varying| {
             let mut bytes = Vec::new();
-            form.write(&numbers, Draw::default(), &mut Part::new(0, usize::MAX, &mut bytes));
+            form.write(&numbers, Draw::default(), &mut TextPart::new(0, usize::MAX, &mut bytes));
             bytes
         };
         let one = text(&ordinary);
@@ -70,7 +70,7 @@ impl Rendered {
 
     /// Writes one request.
     #[inline]
-    pub(crate) fn write(&self, draw: Draw, is_last: bool, out: &mut Part<'_>) {
+    pub(crate) fn write(&self, draw: Draw, is_last: bool, out: &mut TextPart<'_>) {
         match self {
             Self::Fixed(fixed) => out.push(fixed.bytes(is_last)),
             Self::Varying { numbers, last, .. } if is_last => last.write(numbers, draw, out),
@@ -130,7 +130,7 @@ impl Varying {
     }
 
     #[inline]
-    fn write(&self, numbers: &Numbers, draw: Draw, out: &mut Part<'_>) {
+    fn write(&self, numbers: &Numbers, draw: Draw, out: &mut TextPart<'_>) {
         self.head.write(numbers, draw, out);
         if let Some(body) = &self.body {
             out.push_decimal(body.len(numbers, draw) as u64, 1);
@@ -181,7 +181,7 @@ mod tests {
     fn text(rendered: &Rendered, request: u64, is_last: bool) -> String {
         let draw = Draw { seed: 3, request };
         let mut bytes = Vec::new();
-        rendered.write(draw, is_last, &mut Part::new(0, usize::MAX, &mut bytes));
+        rendered.write(draw, is_last, &mut TextPart::new(0, usize::MAX, &mut bytes));
         assert_eq!(bytes.len(), rendered.len(draw, is_last));
         String::from_utf8(bytes).unwrap()
     }

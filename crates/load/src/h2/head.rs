@@ -13,7 +13,7 @@ const MAX_MEMORIES: usize = 4;
 
 /// What remains of a head once it is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeadFacts {
+pub(super) struct CheckedHead {
     pub(super) status: u16,
     /// What is wrong with it.
     pub(super) fault: Option<ErrorClass>,
@@ -30,12 +30,12 @@ struct Known {
     /// Of the decoder's table: only with the same one do equal bytes mean the same.
     version: u64,
     block: Box<[u8]>,
-    facts: HeadFacts,
+    facts: CheckedHead,
 }
 
-/// A head that is not one, or too long.
+/// What is wrong with an answer that is none: of its head, or of the frames behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Malformed(pub(super) &'static str);
+pub(super) struct MalformedAnswer(pub(super) &'static str);
 
 impl Memory {
     /// Reads the head of an answer to a request of this kind.
@@ -50,7 +50,7 @@ impl Memory {
         block: &[u8],
         judge: &Judge,
         mut call: Option<&mut Call>,
-    ) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
+    ) -> Result<Result<CheckedHead, MalformedAnswer>, assay_h2::ConnectionError> {
         let version = connection.table_version();
         let is_same = |k: &&Known| k.kind == kind && k.version == version && *k.block == *block;
         if let Some(known) = self.0.iter().find(is_same) {
@@ -81,7 +81,7 @@ fn read(
     block: &[u8],
     judge: &Judge,
     mut call: Option<&mut Call>,
-) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
+) -> Result<Result<CheckedHead, MalformedAnswer>, assay_h2::ConnectionError> {
     let mut head = Head::default();
     let fits = connection.decode(block, |name, value| {
         head.note(name, value);
@@ -98,7 +98,7 @@ pub(super) fn read_trailers(
     connection: &mut Connection,
     block: &[u8],
     mut call: Option<&mut Call>,
-) -> Result<Result<(), Malformed>, assay_h2::ConnectionError> {
+) -> Result<Result<(), MalformedAnswer>, assay_h2::ConnectionError> {
     let mut fault = None;
     connection.decode(block, |name, value| {
         fault = fault.or_else(|| fault_of(name, value));
@@ -114,7 +114,7 @@ struct Head {
     content_type: Vec<u8>,
     content_encoding: Vec<u8>,
     length: Option<u64>,
-    fault: Option<Malformed>,
+    fault: Option<MalformedAnswer>,
 }
 
 impl Head {
@@ -124,14 +124,14 @@ impl Head {
         }
     }
 
-    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), MalformedAnswer> {
         if name == b":status" {
             let digits = <[u8; 3]>::try_from(value).ok().filter(|value| value.iter().all(u8::is_ascii_digit));
-            let [a, b, c] = digits.ok_or(Malformed("a :status of other than three digits"))?;
+            let [a, b, c] = digits.ok_or(MalformedAnswer("a :status of other than three digits"))?;
             let status = u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0');
             return match self.status.replace(status) {
                 None if !self.has_fields => Ok(()),
-                _ => Err(Malformed("a :status that comes twice, or behind other fields")),
+                _ => Err(MalformedAnswer("a :status that comes twice, or behind other fields")),
             };
         }
         self.has_fields = true;
@@ -142,9 +142,9 @@ impl Head {
             b"content-type" => self.content_type = value.to_vec(),
             b"content-encoding" => self.content_encoding = value.to_vec(),
             b"content-length" => {
-                let length = decimal(value).ok_or(Malformed("a content-length that is no number"))?;
+                let length = decimal(value).ok_or(MalformedAnswer("a content-length that is no number"))?;
                 if self.length.replace(length).is_some_and(|before| before != length) {
-                    return Err(Malformed("two content-lengths that differ"));
+                    return Err(MalformedAnswer("two content-lengths that differ"));
                 }
             }
             _ => {}
@@ -152,35 +152,37 @@ impl Head {
         Ok(())
     }
 
-    fn settle(self, fits: bool, judge: &Judge) -> Result<HeadFacts, Malformed> {
+    fn settle(self, fits: bool, judge: &Judge) -> Result<CheckedHead, MalformedAnswer> {
         if !fits {
-            return Err(Malformed("a head longer than 64 KiB"));
+            return Err(MalformedAnswer("a head longer than 64 KiB"));
         }
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let status = self.status.ok_or(Malformed("a head without :status"))?;
+        let status = self.status.ok_or(MalformedAnswer("a head without :status"))?;
         let is_interim = (100..200).contains(&status);
         let fault = if is_interim {
             None
         } else {
             judge.fault_of(status, &self.content_type, &self.content_encoding)
         };
-        Ok(HeadFacts { status, fault, length: self.length })
+        Ok(CheckedHead { status, fault, length: self.length })
     }
 }
 
 /// What is wrong with a field of an answer (RFC 9113 §8.2, §8.3).
-fn fault_of(name: &[u8], value: &[u8]) -> Option<Malformed> {
+fn fault_of(name: &[u8], value: &[u8]) -> Option<MalformedAnswer> {
     match name {
-        _ if is_of_connection(name) => Some(Malformed("a field that belongs to a connection of HTTP/1.1")),
-        [] => Some(Malformed("a field without a name")),
-        [b':', ..] => Some(Malformed("a pseudo-field that no answer has")),
+        _ if is_of_connection(name) => {
+            Some(MalformedAnswer("a field that belongs to a connection of HTTP/1.1"))
+        }
+        [] => Some(MalformedAnswer("a field without a name")),
+        [b':', ..] => Some(MalformedAnswer("a pseudo-field that no answer has")),
         _ if !is_name(name) => {
-            Some(Malformed("a field's name with a capital letter, or a character that no name has"))
+            Some(MalformedAnswer("a field's name with a capital letter, or a character that no name has"))
         }
         _ if !is_value(value) => {
-            Some(Malformed("a field's value with a space at an end, or a character that no value has"))
+            Some(MalformedAnswer("a field's value with a space at an end, or a character that no value has"))
         }
         _ => None,
     }

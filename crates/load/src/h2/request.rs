@@ -5,7 +5,7 @@ use assay_h2::field::is_of_connection;
 use assay_h2::hpack::{Encoder, Indexing};
 use assay_http::Framing;
 use assay_http::render::{RequestSpec, request_head};
-use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::template::{Draw, Numbers, Template, TextPart};
 use assay_model::workload::{BadRequest, RequestKind};
 
 use crate::LoadError;
@@ -78,7 +78,7 @@ impl Request {
         encoder.begin(out);
         for field in &self.fields {
             value.clear();
-            field.value.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, &mut value));
+            field.value.write(&self.numbers, draw, &mut TextPart::new(0, usize::MAX, &mut value));
             let indexing = if field.value.is_fixed() { Indexing::Remember } else { Indexing::Forget };
             encoder.field(&field.name, &value, indexing, out);
         }

@@ -11,7 +11,7 @@ use assay_model::units::Nanos;
 
 use super::call::Call;
 use super::given_up::GivenUp;
-use super::head::{HeadFacts, Malformed, Memory, read_trailers};
+use super::head::{CheckedHead, MalformedAnswer, Memory, read_trailers};
 use crate::inspection::Inspection;
 use crate::protocol::End;
 use crate::slot::Flight;
@@ -50,7 +50,7 @@ pub(super) struct Stream {
     id: u32,
     place: u16,
     /// The head of its answer; absent before that has come.
-    head: Option<HeadFacts>,
+    head: Option<CheckedHead>,
     /// Bytes of the request's body that may be sent.
     pub(super) send_window: i64,
     /// Whether the whole request is written.
@@ -220,7 +220,9 @@ impl Streams {
             let trailers = read_trailers(scene.connection, block, call)?;
             return match (trailers, end_stream) {
                 (Ok(()), true) => self.conclude(at, scene),
-                (Ok(()), false) => self.malform(at, Malformed("trailers that do not end the stream"), scene),
+                (Ok(()), false) => {
+                    self.malform(at, MalformedAnswer("trailers that do not end the stream"), scene)
+                }
                 (Err(malformed), _) => self.malform(at, malformed, scene),
             };
         }
@@ -236,7 +238,7 @@ impl Streams {
             Ok(facts) if (100..200).contains(&facts.status) => {
                 let is_wrong = end_stream || facts.status == 101;
                 return if is_wrong {
-                    self.malform(at, Malformed("an interim answer that ends"), scene)
+                    self.malform(at, MalformedAnswer("an interim answer that ends"), scene)
                 } else {
                     Ok(())
                 };
@@ -247,7 +249,7 @@ impl Streams {
         // Such an answer may tell the length of another, and has no content (RFC 9110 §9.3.2, §15.3.5, §15.4.5).
         let is_bodiless = judge.is_head() || status::is_bodiless(facts.status);
         let length = if is_bodiless { Some(0) } else { facts.length };
-        stream.head = Some(HeadFacts { length, ..facts });
+        stream.head = Some(CheckedHead { length, ..facts });
         self.inspections[stream.place as usize].begin(facts.status, facts.fault);
         if end_stream { self.conclude(at, scene) } else { Ok(()) }
     }
@@ -265,7 +267,7 @@ impl Streams {
         let Some(at) = self.find(id) else { return self.check_late(id) };
         let stream = &mut self.open[at];
         if stream.head.is_none() {
-            return self.malform(at, Malformed("DATA before the head"), scene);
+            return self.malform(at, MalformedAnswer("DATA before the head"), scene);
         }
         stream.taken += counted;
         if stream.taken >= RENEWED_BYTES && !end_stream {
@@ -292,7 +294,7 @@ impl Streams {
         let promised = stream.head.and_then(|head| head.length);
         let received = call.map_or(inspection.received(), Call::received);
         if promised.is_some_and(|length| length != received) {
-            return self.malform(at, Malformed(WRONG_LENGTH), scene);
+            return self.malform(at, MalformedAnswer(WRONG_LENGTH), scene);
         }
         let judge = scene.traffic.judge(flight);
         let end = match call {
@@ -353,7 +355,7 @@ impl Streams {
     fn malform(
         &mut self,
         at: usize,
-        malformed: Malformed,
+        malformed: MalformedAnswer,
         scene: &mut Scene<'_>,
     ) -> Result<(), ConnectionError> {
         self.reset(self.open[at].id, Code::ProtocolError, scene.connection);

@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 use super::{Fate, LINGER, Session};
 use crate::arrivals::Arrivals;
 use crate::inspection::Answer;
-use crate::protocol::{Breach, End, Line, Loss, Progress, Protocol};
+use crate::protocol::{Breach, End, Line, Loss, Protocol, Received};
 use crate::slot::{Flight, State};
 
 /// The status with which a server ends a connection on which no request came (RFC 9110 §15.5.9).
@@ -37,8 +37,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             let line = &mut self.slots[index as usize].line;
             let progress = self.protocol.receive(line, self.flights.row(index), &mut self.traffic, rest, now);
             match progress {
-                Ok(Progress::More(used)) => return (read + used, self.rest(index, now)),
-                Ok(Progress::Ended { used, place, end }) => {
+                Ok(Received::More(used)) => return (read + used, self.rest(index, now)),
+                Ok(Received::Ended { used, place, end }) => {
                     read += used;
                     let end = match end {
                         // It is one of those that have not left.

@@ -1,6 +1,6 @@
 //! Messages of one kind, written anew for each.
 
-use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::template::{Draw, Numbers, Template, TextPart};
 use assay_model::workload::{BadRequest, RequestKind};
 use assay_ws::{Mask, Opcode, render};
 
@@ -33,7 +33,7 @@ impl Message {
     pub(super) fn write(&self, draw: Draw, opcode: Opcode, mask: Mask, out: &mut Vec<u8>) {
         render::header(opcode, true, Some(mask), self.template.len(&self.numbers, draw) as u64, out);
         let start = out.len();
-        self.template.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, out));
+        self.template.write(&self.numbers, draw, &mut TextPart::new(0, usize::MAX, out));
         mask.apply(&mut out[start..]);
     }
 }

@@ -8,7 +8,8 @@ use crate::imported::Imported;
 
 /// A run of somebody else's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Foreign {
+#[schemars(rename = "Foreign")]
+pub struct ForeignRun {
     /// Its name.
     pub run: String,
     /// Where its figures are from.
@@ -17,7 +18,8 @@ pub struct Foreign {
 
 /// A property that two runs do not share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
+#[schemars(rename = "Difference")]
+pub struct PropertyDifference {
     /// Name of the property's field, such as `cpu_model`.
     pub property: String,
     /// Its value in the base; null where it is not known.
@@ -26,8 +28,8 @@ pub struct Difference {
     pub new: Value,
 }
 
-impl Difference {
-    /// Both values of a property; nothing when they are equal.
+impl PropertyDifference {
+    /// A property with its two values; nothing when they are equal.
     pub fn of<T: PartialEq + Serialize>(property: &str, base: &T, new: &T) -> Option<Self> {
         // A number that JSON cannot hold is not known either.
         let value = |value: &T| serde_json::to_value(value).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::Proportion;
 use crate::JsonSchema;
 use crate::experiment::Cell;
 use crate::interval::Interval;
@@ -13,7 +13,7 @@ pub struct HeldBack {
     /// Whether it held back the server, or assay itself.
     pub server: bool,
     /// Windows in which anybody was held back.
-    pub windows: Part,
+    pub windows: Proportion,
     /// Time for which it was held back in the worst window, in sum over CPUs, as a share of the window.
     pub share: f64,
 }

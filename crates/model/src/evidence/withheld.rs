@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::Proportion;
+use super::check::Check;
 use crate::JsonSchema;
-use crate::check::Check;
 use crate::experiment::Protocol;
 use crate::rule::Rule;
 
@@ -31,12 +31,12 @@ pub enum Withheld {
     /// Too few runs gave a result.
     FewRuns {
         /// Those that did.
-        runs: Part,
+        runs: Proportion,
     },
     /// Too few windows count.
     FewWindows {
         /// Those that do.
-        windows: Part,
+        windows: Proportion,
         /// The rules that the others broke.
         rules: Vec<Rule>,
     },

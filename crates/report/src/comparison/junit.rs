@@ -1,6 +1,6 @@
 //! A comparison as JUnit XML, which continuous integration servers show as tests: a suite per row, a case per threshold.
 
-use assay_model::comparison::{Change, Comparison, Crossing, Finding, Row};
+use assay_model::comparison::{Change, Comparison, Row, ThresholdFinding, ThresholdOutcome};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{sentence, words};
@@ -40,13 +40,13 @@ fn figure(row: &Row, change: &Change) -> TestCase {
     case
 }
 
-fn threshold(comparison: &Comparison, finding: &Finding) -> TestCase {
+fn threshold(comparison: &Comparison, finding: &ThresholdFinding) -> TestCase {
     let sentence = line(&words::sentence(comparison, finding));
     let mut status = match finding.outcome {
-        Crossing::Shown => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Crossing::NotAlike => TestCaseStatus::non_success(NonSuccessKind::Error),
-        Crossing::Unknown => TestCaseStatus::skipped(),
-        Crossing::Excluded | Crossing::Possible { .. } => TestCaseStatus::success(),
+        ThresholdOutcome::Shown => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        ThresholdOutcome::NotAlike => TestCaseStatus::non_success(NonSuccessKind::Error),
+        ThresholdOutcome::Unknown => TestCaseStatus::skipped(),
+        ThresholdOutcome::Excluded | ThresholdOutcome::Possible { .. } => TestCaseStatus::success(),
     };
     if !matches!(status, TestCaseStatus::Success { .. }) {
         status.set_message(sentence.clone());

@@ -4,8 +4,8 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
-use crate::notes::Warning;
-use crate::{disturbed, foreign};
+use crate::foreign;
+use crate::warnings::{Warning, disturbed};
 
 /// GitHub-flavoured Markdown: what it says in a sentence, what crossed a threshold, then the tables, then what they suffer from.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -40,14 +40,14 @@ fn caveat(caveat: &Check) -> String {
 }
 
 fn objection(warning: &Warning) -> String {
-    let told = format!("{}: {}{}", warning.about(), warning.evidence, warning.remedy_after());
+    let told = warning.with_remedy(&format!("{}: {}", warning.about(), warning.evidence));
     format!("- **{}**: {}\n", warning.label(), foreign::markdown(&told))
 }
 
 fn headline(comparison: &Comparison) -> String {
     let mut findings: Vec<_> = comparison.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(words::gravity(finding)));
-    let line = |finding: &&assay_model::comparison::Finding| {
+    let line = |finding: &&assay_model::comparison::ThresholdFinding| {
         let sign = match words::gravity(finding) {
             CheckOutcome::Void => "❌",
             CheckOutcome::Warn => "⚠️",

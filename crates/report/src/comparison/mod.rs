@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 
 use assay_model::comparison::{Comparison, Objection, RunCheck};
 
-use crate::notes::Doubt;
+use crate::warnings::{self, Doubt};
 use crate::words::in_words;
-use crate::{ReportError, foreign, notes};
+use crate::{ReportError, foreign};
 
 pub use junit::junit;
 pub use markdown::markdown;
@@ -37,7 +37,7 @@ fn judged(comparison: &Comparison) -> usize {
 }
 
 /// What speaks against the figures that are compared, one entry per rule and run.
-fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
+fn broken(comparison: &Comparison) -> Vec<warnings::Broken<'_>> {
     let whole = comparison.trust.iter();
     let whole = whole.map(|RunCheck { run, check }| Doubt { run: run.as_deref(), check, place: None });
     let placed = comparison.objections.iter().map(|Objection { run, contender, cell, check }| Doubt {
@@ -45,5 +45,5 @@ fn broken(comparison: &Comparison) -> Vec<notes::Broken<'_>> {
         check,
         place: Some((contender.as_str(), cell)),
     });
-    notes::broken_of(whole.chain(placed))
+    warnings::broken_of(whole.chain(placed))
 }

@@ -4,7 +4,6 @@ use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
-use crate::notes;
 use crate::terminal::table::{Fitted, Names};
 use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style, prose};
 
@@ -45,7 +44,7 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     prose::trust_of(
         &mut page,
         comparison.trust.iter().map(|told| &told.check),
-        Some(notes::margin_of_all(comparison.margin)),
+        Some(crate::words::margin_of_all(comparison.margin)),
         None,
         objections,
     );

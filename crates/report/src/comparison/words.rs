@@ -1,7 +1,9 @@
 //! A comparison in words, the same for every format.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::comparison::{Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift};
+use assay_model::comparison::{
+    Change, Comparison, Metric, Pairing, Row, Shift, ThresholdFinding, ThresholdOutcome,
+};
 use assay_model::rule::Rule;
 
 use crate::table::{self, Column, Table, Weight};
@@ -152,16 +154,16 @@ fn margins(comparison: &Comparison) -> String {
 }
 
 /// How grave a finding is.
-pub(super) fn gravity(finding: &Finding) -> CheckOutcome {
+pub(super) fn gravity(finding: &ThresholdFinding) -> CheckOutcome {
     match finding.outcome {
-        Crossing::Shown | Crossing::NotAlike => CheckOutcome::Void,
-        Crossing::Possible { .. } | Crossing::Unknown => CheckOutcome::Warn,
-        Crossing::Excluded => CheckOutcome::Pass,
+        ThresholdOutcome::Shown | ThresholdOutcome::NotAlike => CheckOutcome::Void,
+        ThresholdOutcome::Possible { .. } | ThresholdOutcome::Unknown => CheckOutcome::Warn,
+        ThresholdOutcome::Excluded => CheckOutcome::Pass,
     }
 }
 
 /// A finding as a sentence.
-pub(super) fn sentence(comparison: &Comparison, finding: &Finding) -> String {
+pub(super) fn sentence(comparison: &Comparison, finding: &ThresholdFinding) -> String {
     let Some(row) = comparison.rows.get(finding.row as usize) else { return String::new() };
     let threshold = finding.threshold;
     let metric = threshold.metric;
@@ -172,16 +174,18 @@ pub(super) fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     let interval = change.as_ref().map_or_else(String::new, |change| change.interval.clone());
     let estimate = change.map_or_else(String::new, |change| change.estimate);
     match finding.outcome {
-        Crossing::Shown => format!("{what}: {estimate} {interval} is beyond {bound}, and that is no noise"),
-        Crossing::Excluded => format!("{what}: {interval} is on the right side of {bound}"),
-        Crossing::Possible { rounds_needed: Some(rounds) } => format!(
+        ThresholdOutcome::Shown => {
+            format!("{what}: {estimate} {interval} is beyond {bound}, and that is no noise")
+        }
+        ThresholdOutcome::Excluded => format!("{what}: {interval} is on the right side of {bound}"),
+        ThresholdOutcome::Possible { rounds_needed: Some(rounds) } => format!(
             "{what}: {interval} reaches over {bound}: possible, but not shown; about {rounds} rounds would tell"
         ),
-        Crossing::Possible { rounds_needed: None } => format!(
+        ThresholdOutcome::Possible { rounds_needed: None } => format!(
             "{what}: {interval} reaches over {bound}: possible, but not shown, and more rounds will hardly tell"
         ),
-        Crossing::NotAlike => format!("{what}: means nothing, because the sides do not answer alike"),
-        Crossing::Unknown => {
+        ThresholdOutcome::NotAlike => format!("{what}: means nothing, because the sides do not answer alike"),
+        ThresholdOutcome::Unknown => {
             let reason = row
                 .withheld
                 .as_ref()
@@ -192,13 +196,13 @@ pub(super) fn sentence(comparison: &Comparison, finding: &Finding) -> String {
 }
 
 /// A finding's label: what a script would look for.
-pub(super) fn label(finding: &Finding) -> &'static str {
+pub(super) fn label(finding: &ThresholdFinding) -> &'static str {
     match finding.outcome {
-        Crossing::Shown => "regression",
-        Crossing::Excluded => "kept",
-        Crossing::Possible { .. } => "not shown",
-        Crossing::Unknown => "not judged",
-        Crossing::NotAlike => "void",
+        ThresholdOutcome::Shown => "regression",
+        ThresholdOutcome::Excluded => "kept",
+        ThresholdOutcome::Possible { .. } => "not shown",
+        ThresholdOutcome::Unknown => "not judged",
+        ThresholdOutcome::NotAlike => "void",
     }
 }
 
@@ -219,8 +223,8 @@ pub(super) fn caveat(caveat: &Check) -> (&'static str, String) {
         CheckOutcome::Warn => "warning",
         CheckOutcome::Pass => "note",
     };
-    let remedy = crate::words::remedy(caveat).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    (label, format!("{}{remedy}", crate::words::evidence(caveat)))
+    let remedy = crate::words::remedy(caveat);
+    (label, crate::words::with_remedy(&crate::words::evidence(caveat), remedy.as_deref()))
 }
 
 /// All caveats as sentences, those first that come before all figures.

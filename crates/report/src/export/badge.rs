@@ -7,7 +7,7 @@ use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
 use crate::foreign::{line, markup};
-use crate::{format, notes, text, words};
+use crate::{format, sentences, text, titles};
 
 /// The cell that is drawn; what is absent is free, and the first cell that fits is taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +46,7 @@ pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<S
     };
     let cell = verdict.cells.iter().filter(wanted).find(|cell| !cell.standings.is_empty())?;
     let (limits, mut rows): (Vec<&Standing>, Vec<&Standing>) =
-        cell.standings.iter().partition(|standing| notes::is_limit(record, &standing.contender));
+        cell.standings.iter().partition(|standing| record.is_limit(&standing.contender));
     let hidden = rows.len().saturating_sub(MAX_ROWS);
     rows.truncate(MAX_ROWS);
     let limit = limits.iter().find_map(|row| row.throughput_per_second).map(|of| of.estimate);
@@ -55,7 +55,7 @@ pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<S
     let mut out = opening(record, verdict, cell, height);
     limit.into_iter().for_each(|limit| limit_line(limit, &scale, height, &mut out));
     for (index, row) in rows.iter().enumerate() {
-        draw(row, words::leads(cell, row), TOP + ROW * (index as f64 + 0.5), &scale, &mut out);
+        draw(row, sentences::leads(cell, row), TOP + ROW * (index as f64 + 0.5), &scale, &mut out);
     }
     let foot = foot(record, verdict, hidden);
     let _ = writeln!(out, r#"<text class="soft" x="16" y="{}">{}</text>"#, height - 11.0, markup(&foot));
@@ -80,11 +80,11 @@ fn greatest(rows: &[&Standing]) -> f64 {
 }
 
 fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) -> String {
-    let head = notes::cell_title(&cell.cell);
+    let head = titles::cell_title(&cell.cell);
     // What is said first of figures of others, that they are, holds for every cell.
     let sentences = match &record.imported {
-        Some(_) => words::sentences(record, verdict),
-        None => words::of_cell(record, cell, &verdict.trust),
+        Some(_) => sentences::of_run(record, verdict),
+        None => sentences::of_cell(record, cell, &verdict.trust),
     };
     let told = sentences.first().map_or("", String::as_str);
     let (head, told) = (markup(&head), markup(told));

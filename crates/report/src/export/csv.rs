@@ -7,9 +7,9 @@ use assay_model::network::Stack;
 use assay_model::record::{Machine, Measurement, Record, Run};
 use assay_model::usage::Usage;
 use assay_stats::lag::Bounds;
-use assay_verdict::{Evidence, ServerRun, Window};
+use assay_verdict::{DecodedRecord, ServerRun, Window};
 
-use crate::{ReportError, foreign, notes, page, published};
+use crate::{ReportError, foreign, page, published, titles, words};
 
 /// A planned window and what came of it, or a window of one of several generators.
 struct Row<'a> {
@@ -33,7 +33,7 @@ const COLUMNS: [Column; 64] = [
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
     ("contender", |row| text(&row.run.contender)),
-    ("stack_wire", |row| text(notes::network_text(row.record, row.cell))),
+    ("stack_wire", |row| text(titles::network_text(row.record, row.cell))),
     ("protocol", |row| text(row.cell.protocol)),
     ("workload", |row| text(&row.cell.workload)),
     ("connections", |row| told(row.cell.connections)),
@@ -87,7 +87,7 @@ const COLUMNS: [Column; 64] = [
     ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
     ("generator_busy_share", |row| told(busiest_thread_share(row.observed()?))),
     ("generator_delay_share", |row| told(row.observed()?.generator_delay_share())),
-    ("void", |row| text(notes::rules_text(row.measured()?.void_rules()))),
+    ("void", |row| text(words::rules_text(row.measured()?.void_rules()))),
     ("void_turns", |row| told(void_turns(row.measured()?)?)),
     ("failure", failure),
     ("rules_kept", |row| told(row.conformance()?.score().kept)),
@@ -147,7 +147,7 @@ const COUNTERS: [Counter; 13] = [
 /// [`ReportError::Unreadable`] when a histogram of the record cannot be read.
 pub fn csv(record: &Record) -> Result<String, ReportError> {
     let mut out = headings().join(",") + "\r\n";
-    let evidence = Evidence::of(record)?;
+    let evidence = DecodedRecord::of(record)?;
     for (round, server_runs) in record.rounds.iter().zip(&evidence.rounds) {
         for (place, ServerRun { run, windows }) in server_runs.iter().enumerate() {
             let row = |cell, window| Row { record, round: round.index, place, run, cell, window, by: None };
@@ -261,7 +261,7 @@ fn failure(row: &Row<'_>) -> Option<String> {
         return text(by.failure.as_ref()?);
     }
     let failure = row.run.failure.as_ref().filter(|_| row.window.is_none())?;
-    text(format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason))
+    text(format!("{}: {}", words::stage_in_words(failure.stage), failure.reason))
 }
 
 fn rules_broken(row: &Row<'_>) -> Option<String> {

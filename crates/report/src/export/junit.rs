@@ -13,7 +13,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::unmeasured::answers;
 use crate::foreign::line;
-use crate::{ReportError, format, notes, words};
+use crate::table::or_dash;
+use crate::{ReportError, format, rates, words};
 
 /// A contender fails where it answered wrongly, did not build, did not start or died, and, if `strict`, where a number is
 /// void or withheld or a redline not confirmed; it is skipped where something it needs is missing or, if not `strict`, where its number
@@ -101,7 +102,7 @@ fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict, strict: boo
         |of: &LatencyStanding| of.offered_per_second.is_none() && broken_off(record, entry).is_some();
     let Some(standing) = of_entry.filter(|of| !has_died(of)) else { return unmeasured(record, entry) };
     let status = of_measured(record, entry, &standing.checks, standing.withheld.as_ref(), strict);
-    let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
+    let [p50, p99] = [0.5, 0.99].map(|quantile| rates::quantile_text(standing, quantile));
     let checks: String = standing.checks.iter().map(told).collect();
     let figures = standing.offered_per_second.map_or_else(String::new, |offered| {
         format!("p50 {p50}, p99 {p99} at {} requests/s\n", format::rate(offered))
@@ -147,12 +148,12 @@ fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict, strict: boo
     else {
         return unmeasured(record, entry);
     };
-    let kept = notes::or_dash(standing.kept_per_second, format::rate);
-    let missed = notes::or_dash(standing.missed_per_second, format::rate);
+    let kept = or_dash(standing.kept_per_second, format::rate);
+    let missed = or_dash(standing.missed_per_second, format::rate);
     let status = match standing.kept_per_second {
-        _ if strict && !standing.is_settled() => failure("void", notes::redline_end_in_words(standing.end)),
+        _ if strict && !standing.is_settled() => failure("void", words::redline_end_in_words(standing.end)),
         Some(_) => TestCaseStatus::success(),
-        None => skipped(notes::redline_end_in_words(standing.end)),
+        None => skipped(words::redline_end_in_words(standing.end)),
     };
     case(&entry.identity.name, status, &format!("keeps {kept} requests/s, misses {missed}\n"))
 }
@@ -174,9 +175,8 @@ fn broken_off<'r>(record: &'r Record, entry: &Entry) -> Option<&'r NotRun> {
 
 /// What is missing on this machine is no fault of the contender's.
 fn of_not_run(why: &NotRun) -> TestCaseStatus {
-    let stage = notes::stage_in_words(why.stage);
-    let remedy = why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    let text = format!("{stage}: {}{remedy}", why.reason);
+    let stage = words::stage_in_words(why.stage);
+    let text = words::with_remedy(&format!("{stage}: {}", why.reason), why.remedy.as_deref());
     if why.stage == Stage::Needs { skipped(&text) } else { failure(stage, &text) }
 }
 
@@ -203,6 +203,6 @@ fn case(name: &str, status: TestCaseStatus, output: &str) -> TestCase {
 }
 
 fn told(check: &Check) -> String {
-    let remedy = words::remedy(check).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    format!("{}: {}{remedy}\n", check.rule, words::evidence(check))
+    let wrong = format!("{}: {}", check.rule, words::evidence(check));
+    words::with_remedy(&wrong, words::remedy(check).as_deref()) + "\n"
 }

@@ -11,8 +11,8 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{Interval, RedlineStanding, Standing, Verdict};
 
-use super::unmeasured::unmeasured;
-use crate::{foreign, notes};
+use super::unmeasured::{is_redline_unknown, unmeasured};
+use crate::{foreign, titles};
 
 /// A family under construction: samples of one name stand together.
 struct Family {
@@ -260,7 +260,7 @@ fn withheld(record: &Record, verdict: &Verdict) -> Family {
         of.standings.iter().for_each(|one| add(&of.cell, &one.contender, one.withheld.is_some()));
     }
     for of in &verdict.redlines {
-        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, notes::is_redline_unknown(one)));
+        of.standings.iter().for_each(|one| add(&of.cell, &one.contender, is_redline_unknown(one)));
     }
     unmeasured(record, verdict).iter().for_each(|of| add(&of.cell, of.contender, true));
     family
@@ -274,7 +274,7 @@ fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
         ("connections", cell.connections.to_string()),
         ("pipeline", cell.pipeline.to_string()),
         ("load", cell.offered.to_string()),
-        ("network", notes::network_text(record, cell)),
+        ("network", titles::network_text(record, cell)),
         ("protocol", cell.protocol.to_string()),
     ]
 }

@@ -7,9 +7,9 @@ use assay_model::verdict::{
     RedlineStanding, RedlineVerdict, ResponseQuantile, Standing, Verdict,
 };
 
-use super::unmeasured::{Unmeasured, unmeasured};
+use super::unmeasured::{Unmeasured, is_redline_unknown, unmeasured};
 use crate::standings::{COLUMNS, Value};
-use crate::{foreign, notes, words};
+use crate::{foreign, titles, words};
 
 const HEAD: [&str; 59] = [
     "run",
@@ -127,7 +127,7 @@ fn answered_row(record: &Record, cell: &AnsweredVerdict, standing: &AnsweredStan
     let mut row = Row::of(record, &cell.cell, &standing.contender);
     row.put("rounds", Some(standing.rounds));
     row.answered(cell, standing);
-    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
+    row.text("checks", &words::rules_text(standing.checks.iter().map(|check| check.rule)));
     row.text("withheld", &standing.withheld.as_ref().map(words::withheld).unwrap_or_default());
     row
 }
@@ -147,19 +147,19 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     row.interval("energy_per_request", "_uj", energy.map(|of| of.whole_uj));
     row.put("idle_energy_per_request_uj", energy.and_then(|of| of.idle_uj));
     row.put("failed", Some(standing.failed));
-    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
+    row.text("checks", &words::rules_text(standing.checks.iter().map(|check| check.rule)));
     row.text("withheld", &standing.withheld.as_ref().map(words::withheld).unwrap_or_default());
     row
 }
 
 fn redline_row(record: &Record, cell: &RedlineVerdict, standing: &RedlineStanding) -> Row {
     let mut row = Row::of(record, &cell.cell, &standing.contender);
-    let end = notes::redline_end_in_words(standing.end);
+    let end = words::redline_end_in_words(standing.end);
     row.put("kept_per_second", standing.kept_per_second);
     row.put("missed_per_second", standing.missed_per_second);
     row.put("recovered_per_second", standing.recovered_per_second);
     row.text("search", if end.is_empty() { "confirmed" } else { end });
-    row.text("withheld", if notes::is_redline_unknown(standing) { end } else { "" });
+    row.text("withheld", if is_redline_unknown(standing) { end } else { "" });
     row
 }
 
@@ -181,7 +181,7 @@ impl Row {
         row.put("connections", Some(cell.connections));
         row.put("pipeline", Some(cell.pipeline));
         row.text("load", &cell.offered.to_string());
-        row.text("network", &notes::network_text(record, cell));
+        row.text("network", &titles::network_text(record, cell));
         row.text("protocol", &cell.protocol.to_string());
         row.text("contender", contender);
         row.text("language", entry.map_or("", |entry| &entry.identity.language));

@@ -2,9 +2,9 @@
 
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record};
-use assay_model::verdict::Verdict;
+use assay_model::verdict::{RedlineStanding, Verdict};
 
-use crate::notes;
+use crate::words;
 
 /// A contender in a cell of which the verdict tells nothing.
 pub(super) struct Unmeasured<'r> {
@@ -16,7 +16,7 @@ pub(super) struct Unmeasured<'r> {
 impl Unmeasured<'_> {
     /// At which step it failed, and why.
     pub(super) fn reason(&self) -> String {
-        format!("{}: {}", notes::stage_in_words(self.why.stage), self.why.reason)
+        format!("{}: {}", words::stage_in_words(self.why.stage), self.why.reason)
     }
 }
 
@@ -65,4 +65,9 @@ fn is_judged(verdict: &Verdict, contender: &str, cell: &Cell) -> bool {
     let mut searched = verdict.redlines.iter().filter(|of| of.cell == *cell).flat_map(|of| &of.standings);
     verdict.judged().any(|of| of.cell == cell && of.contender == contender)
         || searched.any(|of| of.contender == contender)
+}
+
+/// Whether nothing is known of where a redline lies.
+pub(super) fn is_redline_unknown(standing: &RedlineStanding) -> bool {
+    standing.kept_per_second.is_none() && standing.missed_per_second.is_none()
 }

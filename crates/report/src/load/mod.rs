@@ -181,28 +181,21 @@ fn describe_load(report: &LoadReport, asked: &str) -> String {
     let depth = format::count(u64::from(report.pipeline));
     let pipeline = match report.pipeline {
         n if report.protocol.is_http2() => {
-            format!(" of {}, {depth} stream{} each", report.protocol, plural(n))
+            format!(" of {}, {} each", report.protocol, words::counted(u64::from(n), "stream"))
         }
         0..=1 => String::new(),
         _ if report.websocket.is_some() => format!(" with {depth} messages in flight each"),
         _ => format!(", pipelined {depth} deep"),
     };
-    let connections = format::count(u64::from(report.connections));
+    let connections = words::counted(u64::from(report.connections), "connection");
     let idle = match report.idle {
         0 => String::new(),
         n => format!(" and {} idle ones", format::count(u64::from(n))),
     };
     format!(
-        "{asked} at {} · {arrival}, {connections} connection{}{pipeline}{idle} · {} on CPU {}",
-        report.target,
-        plural(report.connections),
-        report.engine,
-        report.cpus
+        "{asked} at {} · {arrival}, {connections}{pipeline}{idle} · {} on CPU {}",
+        report.target, report.engine, report.cpus
     )
-}
-
-fn plural(n: u32) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 /// How long requests took, those included of which it is only known that they took longer.

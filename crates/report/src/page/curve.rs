@@ -91,7 +91,7 @@ mod tests {
     use assay_model::load::{Arrival, ErrorClass};
     use assay_model::offered::Offered;
     use assay_model::record::Record;
-    use assay_verdict::{Evidence, testing};
+    use assay_verdict::{DecodedRecord, testing};
 
     /// Four rounds of `a` at a rate, each with so many responses as long as its number says.
     fn record(answers: u64, ms: [u64; 4]) -> (Record, Cell) {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn curve_of(record: &Record, cell: &Cell) -> Curve {
-        let evidence = Evidence::of(record).unwrap();
+        let evidence = DecodedRecord::of(record).unwrap();
         let rounds = RoundTimes::of(&evidence, "a", cell).unwrap();
         let server_runs = evidence.rounds.iter().flatten();
         let windows: Vec<&Window<'_>> =

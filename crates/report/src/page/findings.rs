@@ -13,13 +13,13 @@ use assay_model::verdict::{
     AnsweredVerdict, Call, CellVerdict, LatencyVerdict, Pair, RedlineVerdict, Standing, Verdict,
 };
 use assay_stats::lag::Bounds;
-use assay_verdict::{Evidence, RoundTimes, Window as Timed};
+use assay_verdict::{DecodedRecord, RoundTimes, Window as Timed};
 use serde::Serialize;
 
 use super::curve::{Curve, curve};
 use super::flame::{Flame, flames};
 use super::window::{is_proper, per_second};
-use crate::{notes, words};
+use crate::{sentences, standings};
 
 /// The quantiles of every sample.
 pub(super) const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
@@ -133,7 +133,7 @@ pub(super) fn spots(record: &Record) -> Vec<Spot> {
 }
 
 /// What was found at a place.
-pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) -> Findings {
+pub(super) fn findings(evidence: &DecodedRecord<'_>, verdict: &Verdict, spot: &Spot) -> Findings {
     let at = |cell: &Cell| Spot::of(cell) == *spot;
     let judged = verdict.cells.iter().find(|judged| at(&judged.cell));
     let latency: Vec<LatencyVerdict> =
@@ -141,10 +141,10 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
     let windows = windows(evidence, judged, &latency, spot);
     Findings {
         sentences: judged
-            .map(|judged| words::of_cell(evidence.record, judged, &verdict.trust))
+            .map(|judged| sentences::of_cell(evidence.record, judged, &verdict.trust))
             .unwrap_or_default(),
         standings: judged.map(|judged| judged.standings.clone()).unwrap_or_default(),
-        notes: judged.map(notes::footnotes).unwrap_or_default(),
+        notes: judged.map(standings::footnotes).unwrap_or_default(),
         pairs: judged.map(pairs).unwrap_or_default(),
         redlines: verdict.redlines.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
         answered: verdict.answered.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
@@ -164,7 +164,7 @@ struct Window<'a> {
 }
 
 fn windows<'a>(
-    evidence: &'a Evidence<'_>,
+    evidence: &'a DecodedRecord<'_>,
     judged: Option<&CellVerdict>,
     latency: &[LatencyVerdict],
     spot: &Spot,
@@ -225,7 +225,7 @@ fn sample(window: &Window<'_>) -> Sample {
 }
 
 /// A curve for each contender and load. A redline's windows have many loads under one name, so they have none.
-fn curves(evidence: &Evidence<'_>, windows: &[Window<'_>]) -> Vec<Curve> {
+fn curves(evidence: &DecodedRecord<'_>, windows: &[Window<'_>]) -> Vec<Curve> {
     let mut groups: BTreeMap<(Offered, &str), Vec<&Timed<'_>>> = BTreeMap::new();
     // Of a window some of whose turns were disturbed the rate may count, and its times do not.
     let is_whole = |window: &&Window<'_>| window.counts && window.timed.void_rules().is_empty();

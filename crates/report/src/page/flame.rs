@@ -159,7 +159,7 @@ fn named(frame: Option<&Frame>) -> (String, FrameKind) {
 #[cfg(test)]
 mod tests {
     use assay_model::load::Arrival;
-    use assay_model::profile::{Profile, Stack};
+    use assay_model::profile::{CallStack, Profile};
     use assay_model::units::Nanos;
     use assay_model::usage::Usage;
     use assay_verdict::testing;
@@ -174,7 +174,7 @@ mod tests {
             usage: Usage { user_ns: Nanos(1_000_000), ..Usage::default() },
             frames: ["main", "handle", "write"].map(frame).into(),
             stacks: (stacks.iter())
-                .map(|(frames, samples)| Stack {
+                .map(|(frames, samples)| CallStack {
                     owner: Owner::Server,
                     thread: 0,
                     frames: frames.to_vec(),
@@ -219,7 +219,7 @@ mod tests {
         };
         let stack = |way: u32| {
             let own = (0..100).map(|depth| 1 + way * 100 + depth);
-            Stack {
+            CallStack {
                 owner: Owner::Server,
                 thread: 0,
                 frames: own.chain([0]).collect(),

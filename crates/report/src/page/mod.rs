@@ -21,7 +21,7 @@ use assay_model::JsonSchema;
 use assay_model::check::Check;
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{AddedLatency, Beside, NoiseFloor, ProxyCost, Standing, Verdict};
-use assay_verdict::Evidence;
+use assay_verdict::DecodedRecord;
 use serde::Serialize;
 
 pub use self::counters::{EndCounters, StackCounters, ToldCounts};
@@ -34,11 +34,11 @@ pub use self::hosts::{HostRow, HostTable};
 pub use self::since::{Since, SinceRow};
 pub use self::why::{Compared, Explained, Grounds, PartName};
 pub use self::window::{missing_cells, per_second};
-use crate::notes::Warning;
 use crate::protocol::{self, ProtocolComparison};
 use crate::stack::{self, StackComparison};
-use crate::words::{self, sentences};
-use crate::{ReportError, cross_check, notes};
+use crate::warnings::{self, Warning};
+use crate::words;
+use crate::{ReportError, cross_check, sentences};
 
 /// Name and version of the format of [`Page`].
 pub const PAGE_SCHEMA: &str = "assay-page/2";
@@ -178,7 +178,7 @@ pub fn schema() -> schemars::Schema {
 }
 
 fn title(record: &Record, verdict: &Verdict) -> String {
-    match sentences(record, verdict).first() {
+    match sentences::of_run(record, verdict).first() {
         Some(sentence) if !record.rounds.is_empty() => format!("{}: {sentence}", record.experiment.name),
         _ => record.experiment.name.clone(),
     }
@@ -191,18 +191,18 @@ fn leaders(found: &[Findings]) -> Vec<String> {
 }
 
 fn run_page(PageRun { record, verdict, since }: PageRun<'_>) -> Result<RunPage, ReportError> {
-    let evidence = Evidence::of(record)?;
+    let evidence = DecodedRecord::of(record)?;
     let spots = findings::spots(record);
     let found: Vec<Findings> =
         spots.iter().map(|spot| findings::findings(&evidence, verdict, spot)).collect();
     let head = Head {
         run: facts::run_facts(record),
         contenders: record.contenders.iter().filter(|entry| entry.control_of.is_none()).cloned().collect(),
-        sentences: sentences(record, verdict),
+        sentences: sentences::of_run(record, verdict),
         trust: verdict.trust.clone(),
-        warnings: notes::warnings(verdict),
+        warnings: warnings::warnings(verdict),
         rounds: verdict.rounds,
-        margin_in_words: notes::margin_in_words(verdict),
+        margin_in_words: words::margin_in_words(verdict),
         noise_floor: verdict.noise_floor.clone(),
         published: verdict.published.as_ref().map(|beside| Published::of(record, beside)),
         stack_cost: stack::comparisons(record, verdict),

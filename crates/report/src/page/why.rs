@@ -7,8 +7,8 @@ use assay_model::record::Record;
 use assay_model::why::{Spending, Why};
 use serde::Serialize;
 
+use crate::sentences::why::of_cell;
 use crate::why::{Line, differences, doing, footing, grounds, is_faithful, lines, part_name, parts, sides};
-use crate::words::why::of_cell;
 
 /// The last part, in their order, that the kernel alone spends.
 const LAST_OF_KERNEL: Part = Part::Files;

@@ -6,12 +6,13 @@ use assay_model::conformance::{Conformance, Earlier};
 use assay_model::record::{Entry, Origin, Record, Stage};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_model::verdict::Verdict;
+use assay_model::verdict::{Timing, Verdict};
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
 use crate::absent::absent;
 use crate::text::{elide, width, wrap};
-use crate::{cross_check, disturbed, format, notes, words};
+use crate::warnings::{self, disturbed};
+use crate::{cross_check, format, sentences, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
@@ -83,21 +84,26 @@ fn rules_to_tell(
     is_all_asked: bool,
 ) -> Option<String> {
     match earlier.filter(|_| !is_all_asked) {
-        Some(earlier) => notes::changed_rules(&now.changes_since(earlier)),
-        None if is_all_asked || entry.identity.origin != Origin::Folder => notes::broken_rules(now),
+        Some(earlier) => words::changed_rules(&now.changes_since(earlier)),
+        None if is_all_asked || entry.identity.origin != Origin::Folder => words::broken_rules(now),
         None => None,
     }
 }
 
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
-    let timing = verdict.timing.as_ref().map(notes::timing_in_words);
-    let objections = Objections { broken: notes::broken(verdict), judged: verdict.judged().count() };
-    trust_of(page, verdict.trust.iter(), notes::margin_in_words(verdict), timing, objections);
+    let timing = verdict.timing.as_ref().map(timing_in_words);
+    let objections = Objections { broken: warnings::broken(verdict), judged: verdict.judged().count() };
+    trust_of(page, verdict.trust.iter(), words::margin_in_words(verdict), timing, objections);
+}
+
+/// How much of the time went into what counts.
+fn timing_in_words(timing: &Timing) -> String {
+    format!("{} of the rounds' time was measured and counts", format::percent(timing.measured_share))
 }
 
 /// What makes figures void, and what would mend it; nothing of what merely asks for caution.
 pub(super) fn void(page: &mut Page, verdict: &Verdict) {
-    let broken = notes::broken(verdict).into_iter();
+    let broken = warnings::broken(verdict).into_iter();
     let void = broken.filter(|broken| broken.check.outcome == CheckOutcome::Void).collect();
     warn(page, void, verdict.judged().count());
 }
@@ -105,7 +111,7 @@ pub(super) fn void(page: &mut Page, verdict: &Verdict) {
 /// What did not pass, of how many figures.
 pub(crate) struct Objections<'c> {
     /// One entry per rule.
-    pub(crate) broken: Vec<notes::Broken<'c>>,
+    pub(crate) broken: Vec<warnings::Broken<'c>>,
     /// Contenders in the cells in which they were judged.
     pub(crate) judged: usize,
 }
@@ -136,9 +142,9 @@ pub(crate) fn trust_of<'c>(
 }
 
 /// What did not pass, worst first: a screen of it, and how much more there is; each rule in its own words where all is asked for.
-fn warn(page: &mut Page, broken: Vec<notes::Broken<'_>>, judged: usize) {
-    let warnings: Vec<notes::Warning> = match page.style.full {
-        true => broken.into_iter().map(notes::Warning::of).collect(),
+fn warn(page: &mut Page, broken: Vec<warnings::Broken<'_>>, judged: usize) {
+    let warnings: Vec<warnings::Warning> = match page.style.full {
+        true => broken.into_iter().map(warnings::Warning::of).collect(),
         false => disturbed::folded(broken),
     };
     let begin = page.out.len();
@@ -150,19 +156,19 @@ fn warn(page: &mut Page, broken: Vec<notes::Broken<'_>>, judged: usize) {
         let may_be_left_out = !page.style.full && warning.outcome != CheckOutcome::Void;
         if may_be_left_out && lines > WARNING_LINES {
             page.out.truncate(end);
-            let left: Vec<String> = warnings[i..].iter().map(notes::Warning::about).collect();
+            let left: Vec<String> = warnings[i..].iter().map(warnings::Warning::about).collect();
             let told = format!("{} more with -v: {}", left.len(), left.join(", "));
             return paragraph(page, "", PLAIN, FAINT, &told);
         }
     }
 }
 
-fn objection(page: &mut Page, warning: &notes::Warning, judged: usize) {
+fn objection(page: &mut Page, warning: &warnings::Warning, judged: usize) {
     let ansi = if warning.outcome == CheckOutcome::Void { ALARM } else { CAUTION };
     let places = match warning.places.as_slice() {
         [] => String::new(),
-        places if page.style.full => format!(" [{}]", notes::places_in_words(places)),
-        places => format!(" [{}]", notes::places_in_short(places, judged)),
+        places if page.style.full => format!(" [{}]", warnings::places_in_words(places)),
+        places => format!(" [{}]", warnings::places_in_short(places, judged)),
     };
     paragraph(
         page,
@@ -176,7 +182,7 @@ fn objection(page: &mut Page, warning: &notes::Warning, judged: usize) {
     }
 }
 
-/// As many facts as fit into a few lines, and how many more there are; all where all is asked for.
+/// The facts that fit into a few lines, and how many more there are; all where all is asked for.
 fn told_in_short(page: &Page, facts: &[String]) -> String {
     let told = |n: usize| match facts.len() - n {
         0 => facts.join(" · "),
@@ -189,7 +195,7 @@ fn told_in_short(page: &Page, facts: &[String]) -> String {
 }
 
 pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
-    for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
+    for (i, sentence) in sentences::of_run(record, verdict).iter().enumerate() {
         let label = if i == 0 { "Verdict" } else { "" };
         paragraph(page, label, HEADING, if i == 0 { HEADING } else { PLAIN }, sentence);
     }
@@ -198,7 +204,7 @@ pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
 
 /// What has to be said before anything else: nothing where the figures may be used.
 pub(super) fn warning(page: &mut Page, verdict: &Verdict) {
-    for sentence in words::warning(verdict) {
+    for sentence in sentences::warning(verdict) {
         paragraph(page, "Verdict", HEADING, HEADING, &sentence);
         page.line(&[]);
     }
@@ -216,18 +222,18 @@ pub(super) fn theirs(page: &mut Page, source: &str, sentences: &[String]) {
 /// Says what joined client and server, unless it was what everybody expects.
 pub(super) fn link(page: &mut Page, record: &Record) {
     if let Some(facts) = &record.link_facts {
-        paragraph(page, "Link", HEADING, PLAIN, &notes::link_in_words(&record.link_text(), facts));
+        paragraph(page, "Link", HEADING, PLAIN, &words::link_in_words(&record.link_text(), facts));
         page.line(&[]);
     }
     for (i, facts) in record.networks.iter().enumerate() {
         let cable = facts
             .link_facts
             .as_ref()
-            .map(|link| notes::link_in_words(&facts.network.link().to_string(), link));
+            .map(|link| words::link_in_words(&facts.network.link().to_string(), link));
         let cable = cable.map(|cable| format!("; {cable}")).unwrap_or_default();
         let label = if i == 0 { "Networks" } else { "" };
         let words =
-            format!("{}: {}{cable}", facts.network, notes::network_in_words(facts.network, &record.host));
+            format!("{}: {}{cable}", facts.network, words::network_in_words(facts.network, &record.host));
         paragraph(page, label, HEADING, PLAIN, &words);
     }
     if !record.networks.is_empty() {
@@ -237,7 +243,7 @@ pub(super) fn link(page: &mut Page, record: &Record) {
 
 /// Says when the run is not whole, and when it waited.
 pub(super) fn state(page: &mut Page, record: &Record) {
-    if let Some(text) = notes::state_in_words(record.state) {
+    if let Some(text) = words::state_in_words(record.state) {
         paragraph(page, "Partial", CAUTION, PLAIN, text);
         page.line(&[]);
     }

@@ -6,11 +6,9 @@ use std::ops::RangeInclusive;
 use anstyle::Style as Ansi;
 
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
-use crate::table::{Column, Kind, Row, Table, Weight};
+use crate::table::{Column, DASH, Kind, Row, Table, Weight};
+use crate::tables::TableWriter;
 use crate::text::{elide, elide_apart, width};
-
-/// What stands for a figure that is not known.
-const DASH: &str = "–";
 
 /// How the names of rows stand before the columns.
 pub(crate) struct Names {
@@ -42,9 +40,9 @@ struct Fit<'t> {
     width: usize,
 }
 
-impl Page {
-    /// Writes a table below its title, and an empty line.
-    pub(super) fn table<R>(&mut self, title: &str, table: &Table<'_, R>) {
+/// Below a table stands an empty line.
+impl TableWriter for Page {
+    fn table<R>(&mut self, title: &str, table: &Table<'_, R>) {
         let title = elide(&format!(" {}", self.spell(title)), self.style.width, self.ellipsis());
         self.line(&[(HEADING, &title)]);
         Fitted::new(self, table, &CONTENDERS).write(self);

@@ -7,9 +7,10 @@ use assay_model::why::{Difference, Spending, Why};
 use super::prose::hanging;
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
 use crate::table::Row;
+use crate::tables::TableWriter;
 use crate::text::{elide_apart, width, wrap};
 use crate::why;
-use crate::{format, words};
+use crate::{format, sentences};
 
 /// Columns of the label of a total: `11.7 µs` with a gap on both sides.
 const TOTAL_WIDTH: usize = 10;
@@ -46,7 +47,7 @@ pub(super) fn explained(page: &mut Page, record: &Record, cells: &[Why]) {
 fn explained_cell(page: &mut Page, record: &Record, why: &Why) {
     bars(page, record, why);
     why::differences(why).for_each(|of| difference(page, of));
-    for sentence in words::why::of_cell(why) {
+    for sentence in sentences::why::of_cell(why) {
         hanging(page, HEADING, &sentence);
     }
     page.line(&[]);

@@ -7,7 +7,7 @@ use super::phrases::all_of;
 use crate::format::{self, Estimate};
 
 /// What an answer of one server takes, and how much of it the machine takes anyway.
-pub(super) fn sentence(contender: &str, energy: &EnergyPerAnswer, place: &str) -> String {
+pub(crate) fn sentence(contender: &str, energy: &EnergyPerAnswer, place: &str) -> String {
     let (whole, interval) = told(&energy.whole_uj);
     let head =
         format!("On {place}, the machine takes {whole} of energy for an answer of {contender}{interval}");

@@ -13,16 +13,16 @@ mod server;
 mod withheld;
 
 use assay_model::check::Check;
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Proportion};
 
-use super::phrases::count_of;
+use super::phrases::{count_of, counted};
 use crate::format;
 
 pub(crate) use age::measured_under_load;
 pub use answers::{described, held_in_words};
 pub(crate) use disturbed::disturbed;
 pub(crate) use limit::bottleneck;
-pub(crate) use runs::restarts_vary;
+pub(crate) use runs::{ALONE, restarts_vary};
 pub use withheld::withheld;
 
 /// What a check found: a sentence without a full stop, so that it can stand in another.
@@ -61,7 +61,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Unsolicited { connections } => server::unsolicited(*connections),
         E::Connections { asked, opened } => server::connections(*asked, *opened),
         E::NoPort { requests } => {
-            format!("for {} there was no free local port", many(*requests, "request"))
+            format!("for {} there was no free local port", counted(*requests, "request"))
         }
         E::Retransmissions { wire, timeouts, segments, windows } => {
             server::retransmissions(wire, *timeouts, *segments, *windows)
@@ -75,7 +75,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::Headroom { times, contender } => generator::headroom(check, *times, contender.as_deref()),
         E::Errors { failed: 0, requests, checked, .. } => {
-            format!("0 of {} failed; {}", many(*requests, "request"), answers::checked(checked))
+            format!("0 of {} failed; {}", counted(*requests, "request"), answers::checked(checked))
         }
         E::Errors { failed, requests, example, .. } => server::errors(*failed, *requests, example.as_deref()),
         E::SourceErrors { errors } => format!("the source's generator counted {}", server::classes(errors)),
@@ -106,7 +106,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
             runs::noise(&restarts, (contender.as_deref(), *is_compared), apart.as_ref())
         }
         E::Imported { origin } => runs::imported(origin),
-        E::SingleRun => super::imported::ALONE.to_owned(),
+        E::SingleRun => ALONE.to_owned(),
         E::Running { contender, running, shared_cpus } => server::running(contender, running, shared_cpus),
         E::LateRequests { unknown, apart_share, windows } => generator::late(unknown, *apart_share, *windows),
         E::Deaths { runs, reason, .. } => format!("{} failed: {reason}", part(*runs, "run")),
@@ -115,7 +115,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         }
         E::Limit { by, because } => limit::sets_the_figure(*by, because),
         E::Overflow { frames } => {
-            format!("{} lost at the full queue before the link's rate", many(*frames, "frame"))
+            format!("{} lost at the full queue before the link's rate", counted(*frames, "frame"))
         }
         E::NotWarm { runs } => {
             format!("still getting faster when its warm-up ended, in {}", part(*runs, "run"))
@@ -163,18 +163,13 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
     }
 }
 
-/// "1 request", "12,345 requests".
-fn many(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", format::count(n)) }
-}
-
 /// "3 of 5 windows".
-pub(super) fn part(part: Part, noun: &str) -> String {
+pub(super) fn part(part: Proportion, noun: &str) -> String {
     format!("{} of {}", part.hits, count_of(part.of as usize, noun))
 }
 
 /// "1 of 5 windows does not count", "3 of 5 windows do not count".
-fn not_counted(of: Part, noun: &str) -> String {
+fn not_counted(of: Proportion, noun: &str) -> String {
     format!("{} {}", part(of, noun), do_not_count(of.hits))
 }
 

@@ -2,6 +2,8 @@
 
 use assay_model::verdict::Interval;
 
+use crate::format;
+
 /// Half-width, as a share of the estimate, from which an interval is told by its ends.
 const WIDE: f64 = 0.1;
 /// Half-width, as a share of the estimate: nobody measures ratios more exactly, however well a few rounds agree by chance.
@@ -11,9 +13,19 @@ const LEAST_TOLD: f64 = 1e-6;
 /// Ratios from which a fraction tells nobody anything.
 const LARGE: f64 = 1000.0;
 
-/// A number of things in words: "1 round", "3 rounds".
+/// A number of things in words: "1 round", "3 rounds"; "1024 connections", as a cell's name has them.
 pub fn count_of(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// A counted number of things in words, which may be large: "1 request", "12,345 requests".
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", format::count(n), if n == 1 { "" } else { "s" })
+}
+
+/// What is wrong, and behind an arrow what to do about it, where that is known.
+pub(crate) fn with_remedy(wrong: &str, remedy: Option<&str>) -> String {
+    remedy.map_or_else(|| wrong.to_owned(), |remedy| format!("{wrong} → {remedy}"))
 }
 
 /// The place of a round in a run: "round 3 of 12", or "round 3 of about 12" where there may be more of them, or fewer.
@@ -23,7 +35,7 @@ pub fn place_of_round(number: u32, of: u32, is_fixed: bool) -> String {
 }
 
 /// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
-pub(super) fn plus_minus(ratio: &Interval) -> String {
+pub(crate) fn plus_minus(ratio: &Interval) -> String {
     let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH * ratio.estimate.max(1.0));
     if half > WIDE * ratio.estimate {
         let size = if ratio.low < LEAST_TOLD { ratio.high } else { ratio.low };
@@ -58,7 +70,7 @@ fn two_digits(value: f64) -> usize {
 }
 
 /// "a", "a and b", "a, b and c".
-pub(super) fn all_of(names: &[String]) -> String {
+pub(crate) fn all_of(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [only] => only.clone(),

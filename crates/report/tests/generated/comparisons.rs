@@ -1,6 +1,6 @@
 //! Comparisons of all kinds: of one run and of two, by turns and by duets.
 
-use assay_model::comparison::{Change, Comparison, Finding, Shift};
+use assay_model::comparison::{Change, Comparison, Shift, ThresholdFinding};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
 use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, Record};
@@ -146,7 +146,7 @@ proptest! {
                 prop_assert_eq!(Some(told), most, "{}:\n{}", what, text);
             }
         }
-        let all_found = comparison.findings.iter().all(|Finding { row, .. }| (*row as usize) < comparison.rows.len());
+        let all_found = comparison.findings.iter().all(|ThresholdFinding { row, .. }| (*row as usize) < comparison.rows.len());
         prop_assert!(all_found, "{:?}", comparison.findings);
         let data = json(&comparison).unwrap();
         prop_assert_eq!(infinite(&data), None);

@@ -10,8 +10,9 @@ mod sense;
 use assay_model::record::Record;
 use assay_model::verdict::{Call, CellVerdict, Verdict};
 use assay_report::export::{csv, json, junit, markdown, openmetrics, summary};
+use assay_report::sentences::of_run;
 use assay_report::terminal::{Style, render};
-use assay_report::words::{evidence, sentences};
+use assay_report::words::evidence;
 use assay_report::{html, page};
 use assay_verdict::{settling, testing};
 use proptest::prelude::*;
@@ -27,7 +28,7 @@ fn told(record: &Record, verdict: &Verdict) -> Vec<(&'static str, String)> {
         ("terminal", of(100)),
         ("wide terminal", of(220)),
         ("Markdown", markdown(record, verdict)),
-        ("sentences", sentences(record, verdict).join("\n")),
+        ("sentences", of_run(record, verdict).join("\n")),
         ("trust", trust.join("\n")),
         ("JUnit", junit(record, verdict, true).unwrap()),
     ]

@@ -8,8 +8,8 @@ use assay_model::slo::Slo;
 use assay_model::units::Nanos;
 use assay_model::verdict::{RedlineEnd, RedlineStanding, Verdict};
 use assay_report::export::markdown;
+use assay_report::sentences::of_run;
 use assay_report::terminal::{Style, render};
-use assay_report::words::sentences;
 use assay_stats::Histogram;
 use assay_verdict::course::{Course, Next};
 use assay_verdict::rates::first_capacity;
@@ -125,7 +125,7 @@ fn told(record: &Record, verdict: &Verdict) -> Vec<(&'static str, String)> {
     vec![
         ("terminal", render(record, verdict, &style)),
         ("Markdown", markdown(record, verdict)),
-        ("sentences", sentences(record, verdict).join("\n")),
+        ("sentences", of_run(record, verdict).join("\n")),
     ]
 }
 

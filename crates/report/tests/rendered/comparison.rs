@@ -2,11 +2,11 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{
-    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, RunCheck,
-    Shift, Subject,
+    COMPARISON_SCHEMA, Change, Comparison, Metric, Objection, Pairing, Row, RunCheck, Shift, Subject,
+    ThresholdFinding, ThresholdOutcome,
 };
 use assay_model::design::{Because, Comparing, Design};
-use assay_model::evidence::{Difference, Evidence, Withheld};
+use assay_model::evidence::{Evidence, PropertyDifference, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
 use assay_model::verdict::{Interval, SelfRatio};
@@ -54,8 +54,11 @@ fn comparison() -> Comparison {
         change(Metric::Cpu, 9_000.0, [0.80, 0.84], Shift::Better),
         change(Metric::Memory, 9e6, [1.0, 1.0], Shift::Equal),
     ];
-    let finding =
-        |text: &str, row: u32, outcome: Crossing| Finding { threshold: text.parse().unwrap(), row, outcome };
+    let finding = |text: &str, row: u32, outcome: ThresholdOutcome| ThresholdFinding {
+        threshold: text.parse().unwrap(),
+        row,
+        outcome,
+    };
     Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         pairing: Pairing::Rounds,
@@ -84,7 +87,7 @@ fn comparison() -> Comparison {
             rule: Rule::Machine,
             outcome: CheckOutcome::Void,
             evidence: Evidence::Differences {
-                between: vec![Difference { property: "cpus".into(), base: 2.into(), new: 4.into() }],
+                between: vec![PropertyDifference { property: "cpus".into(), base: 2.into(), new: 4.into() }],
             },
         }],
         rows: vec![
@@ -92,10 +95,10 @@ fn comparison() -> Comparison {
             row(HOSTILE, Vec::new(), Some(Withheld::AllVoid { rules: vec![Rule::Steal] })),
         ],
         findings: vec![
-            finding("rps:-3%", 0, Crossing::Shown),
-            finding("p99:+2%", 0, Crossing::Possible { rounds_needed: Some(23) }),
-            finding("cpu:+5%", 0, Crossing::Excluded),
-            finding("rps:-3%", 1, Crossing::Unknown),
+            finding("rps:-3%", 0, ThresholdOutcome::Shown),
+            finding("p99:+2%", 0, ThresholdOutcome::Possible { rounds_needed: Some(23) }),
+            finding("cpu:+5%", 0, ThresholdOutcome::Excluded),
+            finding("rps:-3%", 1, ThresholdOutcome::Unknown),
         ],
     }
 }

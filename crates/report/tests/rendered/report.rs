@@ -10,7 +10,7 @@ use assay_model::record::{Origin, Record, Run};
 use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render, render_after};
-use assay_report::{export, foreign, html, page, text, words};
+use assay_report::{export, foreign, html, page, sentences, text, words};
 
 use crate::support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
 use crate::{latency, networks, published, support};
@@ -385,7 +385,7 @@ fn without_a_script_the_page_shows_its_verdict_and_its_first_table() {
     let (record, verdict) = sample();
     let page = html::page(&record, &verdict).unwrap();
     let still = page.split_once("<div id=\"app\">").unwrap().1.split_once("</main>").unwrap().0;
-    let sentences = words::sentences(&record, &verdict);
+    let sentences = sentences::of_run(&record, &verdict);
     assert!(still.contains(&foreign::markup(&sentences[0])), "{still}");
     for standing in &verdict.cells[0].standings {
         assert!(still.contains(&format!("<th scope=\"row\">{}</th>", standing.contender)), "{still}");

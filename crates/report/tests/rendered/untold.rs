@@ -8,7 +8,7 @@ use assay_report::export::{junit, markdown, openmetrics, summary};
 use assay_report::index::{Listed, index};
 use assay_report::listing::Entry;
 use assay_report::terminal::{Style, render};
-use assay_report::{page, words};
+use assay_report::{page, sentences, words};
 use assay_stats::Histogram;
 use assay_verdict::testing;
 
@@ -80,7 +80,7 @@ fn who_died_before_a_rate_was_known_has_failed() {
 fn a_sentence_says_at_which_loads_nobody_is_told_of() {
     let (record, mut verdict) = without_a_rate();
     verdict.trust.clear();
-    let told = words::sentences(&record, &verdict);
+    let told = sentences::of_run(&record, &verdict);
     let all = "On hello at 64 connections and 10 % and 50 % of capacity and a rate for all, nobody's response time can be told: \
                no window at capacity counts, so no rate is known.";
     assert!(told.iter().any(|sentence| sentence == all), "{told:#?}");
@@ -90,7 +90,7 @@ fn a_sentence_says_at_which_loads_nobody_is_told_of() {
 fn a_run_at_fixed_rates_whose_figures_are_withheld_has_a_verdict() {
     let (record, verdict) = at_a_fixed_rate();
     let sentence = "On hello at 64 connections and 5,000/s, nobody's response time can be told: only 1 of 4 windows count (steal).";
-    assert_eq!(words::sentences(&record, &verdict).first().map(String::as_str), Some(sentence));
+    assert_eq!(sentences::of_run(&record, &verdict).first().map(String::as_str), Some(sentence));
     assert_eq!(Entry::of(&record, &verdict).result.as_deref(), Some(sentence));
     assert!(markdown(&record, &verdict).contains("nobody's response time can be told"));
     let page = index(&[Listed { record: &record, verdict: &verdict, href: None }]);

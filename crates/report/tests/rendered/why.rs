@@ -5,7 +5,7 @@ use assay_model::profiling::Profiling;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, explanation, render};
 use assay_report::text::width;
-use assay_report::{export, page, words};
+use assay_report::{export, page, sentences};
 
 use crate::{profiled, support};
 
@@ -51,7 +51,7 @@ fn a_single_look_is_a_sentence_on_the_cheapest_contender_and_bars_on_the_page() 
     record.experiment.profile = Profiling::Once;
     let limit = record.contenders.iter_mut().find(|entry| entry.identity.name == "nginx").expect("nginx");
     limit.identity.kind = Kind::Limit;
-    let told = words::sentences(&record, &verdict);
+    let told = sentences::of_run(&record, &verdict);
     let looks: Vec<&String> = told.iter().filter(|said| said.contains("show --why")).collect();
     let [one] = looks.as_slice() else { panic!("one sentence: {told:#?}") };
     assert!(
@@ -83,7 +83,7 @@ fn the_page_has_the_same_texts_and_a_tree_of_calls() {
     let built = page::build(&[(&record, &verdict)]).expect("a page");
     let head = &built.runs[0].head;
     let [explained] = head.why.as_slice() else { panic!("one cell: {:?}", head.why) };
-    let all = words::sentences(&record, &verdict);
+    let all = sentences::of_run(&record, &verdict);
     assert!(explained.sentences.iter().all(|own| all.contains(own)), "{all:?}");
     assert_eq!(
         explained.spendings.iter().map(|of| of.contender.as_str()).collect::<Vec<_>>(),

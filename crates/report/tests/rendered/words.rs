@@ -8,7 +8,7 @@ use assay_model::published::{Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Measurement, NotRun, Record, Stage};
 use assay_model::rule::Rule;
 use assay_report::terminal::{Style, render};
-use assay_report::{export, page, words};
+use assay_report::{export, page, sentences};
 use assay_verdict::testing::{judged, record, with_control};
 
 const EVEN: [f64; 6] = [1000.0, 1012.0, 994.0, 1003.0, 997.0, 1006.0];
@@ -19,7 +19,7 @@ fn times(series: [f64; 6], factor: f64) -> Vec<f64> {
 }
 
 fn said(record: &Record) -> Vec<String> {
-    words::sentences(record, &judged(record))
+    sentences::of_run(record, &judged(record))
 }
 
 fn spoil(record: &mut Record, name: &str, mut how: impl FnMut(&mut Measurement)) {

@@ -38,22 +38,8 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         ],
         rounds: ROUNDS,
         margin: MARGIN,
-        noise: None,
-        timing: None,
-        noise_floor: None,
-        latency: Vec::new(),
-        redlines: Vec::new(),
-        answered: Vec::new(),
-        published: None,
-        hosts: Vec::new(),
-        cross_checks: Vec::new(),
-        stack_cost: Vec::new(),
-        protocol_cost: Vec::new(),
-        proxy_cost: Vec::new(),
-        added_latency: Vec::new(),
-        why: Vec::new(),
-        crossings: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
+        ..Verdict::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Response times for the made-up run.
 
-use assay_model::evidence::{Part, Withheld};
+use assay_model::evidence::{Proportion, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
 use assay_model::verdict::{
@@ -30,7 +30,7 @@ pub(crate) fn latency() -> Vec<LatencyVerdict> {
         failed: 0,
         checks: Vec::new(),
         withheld: (name == "gin")
-            .then(|| Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::SendLag] }),
+            .then(|| Withheld::FewWindows { windows: Proportion::new(2, 6), rules: vec![Rule::SendLag] }),
     };
     let of = |load: &str| LatencyVerdict {
         cell: Cell { offered: load.parse().unwrap_or_default(), ..Cell::closed("hello", 64) },

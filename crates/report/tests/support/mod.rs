@@ -7,9 +7,9 @@ pub(crate) mod judge;
 
 use std::collections::BTreeMap;
 
-use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
+use assay_model::conformance::{Conformance, RuleFinding, Ruling, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::identity::{Identity, Origin};
 use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
@@ -175,8 +175,8 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         },
         versions: BTreeMap::from([(title.to_owned(), "1.22.1".to_owned())]),
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
-        running: None,
         profile_arguments: Vec::new(),
+        running: None,
         control_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),
@@ -192,7 +192,7 @@ fn conformance(name: &str) -> Conformance {
         ("bad-field", "RFC 9112 §2.2", Severity::Should, Ruling::Broken),
         ("allow", "RFC 9110 §15.5.6", Severity::Must, Ruling::NotApplicable),
     ];
-    let findings = rules.map(|(rule, source, severity, ruling)| Finding {
+    let findings = rules.map(|(rule, source, severity, ruling)| RuleFinding {
         rule: rule.to_owned(),
         sentence: "A rule.".to_owned(),
         source: source.to_owned(),
@@ -242,20 +242,12 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
     let idle = usage(0.0, rss_mb * 900_000);
     Run {
         contender: name.to_owned(),
-        network: None,
-        protocol: Protocol::H1,
-        group: 0,
-        replica: 0,
         offset_ns,
         startup_ns,
         idle: Some(idle),
-        learnt: Vec::new(),
-        warmups: Vec::new(),
-        lead_ins: Vec::new(),
-        by_generator: Vec::new(),
-        profiles: Vec::new(),
         cells,
         failure,
+        ..Run::default()
     }
 }
 
@@ -277,17 +269,10 @@ fn measurement(
         maker.4 * level * codec * shared * (1.0 + 0.005 * noise.normal()) * if stolen { 0.71 } else { 1.0 };
     let ok = speed as u64;
     let failed = if maker.0 == "gin" && cell.connections == 256 && cell.workload == "json" { 3 } else { 0 };
+    let load = load_report(maker, &cell, ok, failed);
     Measurement {
-        load: load_report(maker, &cell, ok, failed),
+        offset_ns,
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
-        database: None,
-        upstream: None,
-        straight: None,
-        server_stack: None,
-        link_use: None,
-        turns: Vec::new(),
-        duet: Vec::new(),
-        idle_busy_share: None,
         machine: Machine {
             server_other_share: 0.0,
             steal_share: if stolen { 0.29 } else { 0.001 },
@@ -295,12 +280,7 @@ fn measurement(
             generator_idle_share: 0.38,
             ..Machine::default()
         },
-        server_seen_on: None,
-        energy: None,
-        speed: None,
-        cell,
-        offset_ns,
-        loaded_ns: Nanos::ZERO,
+        ..Measurement::new(cell, load)
     }
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
 use assay_model::profile::{
-    Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack, SystemCall, Traced, Wait,
+    CallStack, Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, SystemCall, Traced, Wait,
 };
 use assay_model::profiling::Profiling;
 use assay_model::record::{Record, Run};
@@ -95,7 +95,7 @@ fn profile(run: &Run, cell: &Cell, all: &[Busy], life: u64) -> Profile {
         let differs = life * 7 + at * 3 + life * life * run.contender.len() as u64;
         let samples = ns * ANSWERS / INTERVAL_NS + differs % 7;
         let frames = functions.iter().rev().map(|function| place(&mut sampled.frames, function)).collect();
-        sampled.stacks.push(Stack { owner: Owner::Server, thread: 0, frames, samples });
+        sampled.stacks.push(CallStack { owner: Owner::Server, thread: 0, frames, samples });
     }
     let cpu_ns = sampled.samples_of(Owner::Server) * INTERVAL_NS;
     sampled.usage = Usage {

@@ -1,6 +1,6 @@
 //! Figures of others beside ours, and shares answered in time, for the made-up run.
 
-use assay_model::evidence::{Part, Withheld};
+use assay_model::evidence::{Proportion, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec};
 use assay_model::published::Figures;
@@ -61,7 +61,7 @@ pub(crate) fn answered() -> Vec<AnsweredVerdict> {
     let withheld = AnsweredStanding {
         shares: Vec::new(),
         slowest_ns: None,
-        withheld: Some(Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] }),
+        withheld: Some(Withheld::FewWindows { windows: Proportion::new(2, 6), rules: vec![Rule::Steal] }),
         ..standing("gin", [0.0; 4], 0)
     };
     let standings = vec![

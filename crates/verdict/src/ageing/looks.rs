@@ -11,7 +11,7 @@ use assay_stats::ageing::Look;
 use crate::closed;
 use crate::evidence::sample::mean_response_s;
 use crate::evidence::turns::log_rates;
-use crate::evidence::window::{Evidence, ServerRun, Window};
+use crate::evidence::window::{DecodedRecord, ServerRun, Window};
 
 /// A window in one piece is looked at in parts of this length at least.
 const PART: Nanos = Nanos::from_millis(500);
@@ -24,7 +24,7 @@ const RESPONSES_OF_A_PART: f64 = 20.0;
 /// within a second cancels, and the limit neither compiles nor collects. Who takes turns beside a server that gets faster is
 /// not held against that one, so nobody seems to get slower because another gets faster. A window beside which the limit's does not count
 /// has another level, and so is one of another cell.
-pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
+pub(super) fn looks(evidence: &DecodedRecord<'_>, entry: &Entry) -> Vec<Look> {
     let cells = closed(evidence.record);
     let is_its = |server_run: &&ServerRun<'_>| {
         let name = &server_run.run.contender;
@@ -70,7 +70,7 @@ fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {
 }
 
 /// Age and log rate in the long look at a contender, in the order of time; empty where there was none.
-pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64)> {
+pub(super) fn long_look(evidence: &DecodedRecord<'_>, entry: &Entry) -> Vec<(f64, f64)> {
     let server_runs = &evidence.long_look;
     let Some(server_run) =
         server_runs.iter().find(|server_run| server_run.run.contender == entry.identity.name)
@@ -88,7 +88,7 @@ pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64
 
 /// The window of the machine's limit that was measured in turns with those of a life.
 fn limit_beside<'l, 'r>(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     round: &'l [ServerRun<'r>],
     beside: &ServerRun<'_>,
     cell: &Cell,

@@ -4,7 +4,7 @@
 mod looks;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::Evidence;
 use assay_model::record::{Entry, Record};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -14,7 +14,7 @@ use assay_stats::tiers::LEAST_MARGIN;
 
 use crate::CONFIDENCE;
 use crate::evidence::ages;
-use crate::evidence::window::{Evidence, Unreadable};
+use crate::evidence::window::{DecodedRecord, Unreadable};
 
 /// A change that is smaller than this is not told, however sure it is: what warm-up lets pass, too.
 const WORTH_TELLING: f64 = 0.03;
@@ -34,7 +34,7 @@ pub(crate) struct Slow<'r> {
 
 impl<'r> Slow<'r> {
     /// By all that was measured at capacity, and by the long look.
-    pub(crate) fn of(evidence: &Evidence<'r>) -> Self {
+    pub(crate) fn of(evidence: &DecodedRecord<'r>) -> Self {
         let proper = evidence.record.contenders.iter();
         let entries: Vec<&Entry> =
             proper.filter(|entry| entry.control_of.is_none() && !entry.identity.is_limit()).collect();
@@ -74,7 +74,7 @@ impl<'r> Slow<'r> {
         let hidden: Option<Vec<f64>> = hidden.collect();
         let end = |later: &Option<Later>| Some(Nanos::from_secs_f64(later.as_ref()?.end_s));
         let ends: Option<Vec<Nanos>> = self.found.iter().map(|(_, _, later)| end(later)).collect();
-        let evidence = Found::Ages {
+        let evidence = Evidence::Ages {
             ages,
             could_show_share: hidden
                 .and_then(|shares| shares.into_iter().reduce(f64::max))
@@ -98,14 +98,14 @@ impl<'r> Slow<'r> {
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn needs_long_look(record: &Record) -> Result<bool, Unreadable> {
-    let evidence = &Evidence::of(record)?;
+    let evidence = &DecodedRecord::of(record)?;
     let entries = record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let oldest = entries.filter_map(|entry| ages_of(evidence, entry)).map(|ages| ages.loaded_to_ns).min();
     Ok(oldest.is_some_and(|oldest| oldest < OLD) && Slow::of(evidence).may_hide_some())
 }
 
 /// At which ages a contender was measured at capacity.
-fn ages_of(evidence: &Evidence<'_>, entry: &Entry) -> Option<Ages> {
+fn ages_of(evidence: &DecodedRecord<'_>, entry: &Entry) -> Option<Ages> {
     let server_runs =
         evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == entry.identity.name);
     let windows =
@@ -136,9 +136,9 @@ fn is_told(change: f64, half_width: f64) -> bool {
     share(change).abs() >= WORTH_TELLING && change.abs() - half_width > LEAST_MARGIN.ln_1p()
 }
 
-fn slow_mode(trend: &Ageing) -> Found {
+fn slow_mode(trend: &Ageing) -> Evidence {
     let change = trend.change();
-    Found::SlowMode {
+    Evidence::SlowMode {
         change_share: share(change),
         low_share: share(change - trend.could_show()),
         high_share: share(change + trend.could_show()),
@@ -147,8 +147,8 @@ fn slow_mode(trend: &Ageing) -> Found {
     }
 }
 
-fn long_look(later: &Later) -> Found {
-    Found::LongLook {
+fn long_look(later: &Later) -> Evidence {
+    Evidence::LongLook {
         change_share: share(later.change),
         low_share: share(later.change - later.half_width),
         high_share: share(later.change + later.half_width),

@@ -69,8 +69,8 @@ fn record(courses: Courses, rounds: usize, rotations: [u32; 2], seed: u64) -> Re
 }
 
 /// What is told of each contender but the limit.
-fn told(record: &Record) -> Vec<(&str, Found)> {
-    let evidence = Evidence::of(record).expect("readable");
+fn told(record: &Record) -> Vec<(&str, Evidence)> {
+    let evidence = DecodedRecord::of(record).expect("readable");
     let slow = Slow::of(&evidence);
     let told = slow.found.iter().filter_map(|(entry, trend, later)| {
         let check = objection(trend.as_ref(), later.as_ref())?;
@@ -84,7 +84,7 @@ fn share_of_runs(
     courses: Courses,
     long: u32,
     runs: u64,
-    is_wanted: impl Fn(&[(&str, Found)]) -> bool,
+    is_wanted: impl Fn(&[(&str, Evidence)]) -> bool,
 ) -> f64 {
     let hits = (0..runs).filter(|&seed| is_wanted(&told(&record(courses, 6, [30, long], seed))));
     hits.count() as f64 / runs as f64
@@ -92,10 +92,10 @@ fn share_of_runs(
 
 #[test]
 fn a_server_that_speeds_up_for_ten_seconds_is_told_and_nobody_beside_it() {
-    let only_a = |told: &[(&str, Found)]| matches!(told, [("a", Found::SlowMode { change_share, .. })] if *change_share > 0.05);
+    let only_a = |told: &[(&str, Evidence)]| matches!(told, [("a", Evidence::SlowMode { change_share, .. })] if *change_share > 0.05);
     let found = share_of_runs([warming, steady, steady], 0, 60, only_a);
     assert!(found >= 0.8, "{found}");
-    let slower = |told: &[(&str, Found)]| matches!(told, [("b", Found::SlowMode { change_share, .. })] if *change_share < -0.05);
+    let slower = |told: &[(&str, Evidence)]| matches!(told, [("b", Evidence::SlowMode { change_share, .. })] if *change_share < -0.05);
     let found = share_of_runs([steady, leaking, steady], 0, 60, slower);
     assert!(found >= 0.8, "{found}");
 }
@@ -155,12 +155,12 @@ fn a_change_that_may_be_one_of_those_that_count_as_none_is_not_told() {
 
 #[test]
 fn a_long_look_tells_what_comes_after_the_rounds() {
-    /// All of it comes when the lives of the rounds are over.
+    /// A change that comes wholly when the lives of the rounds are over.
     fn late(age_s: f64) -> f64 {
         1.3 - 0.3 * (-(age_s - 9.0).max(0.0) / 5.0).exp()
     }
     let found = share_of_runs([late, steady, steady], 200, 60, |told| {
-        let [("a", Found::LongLook { change_share, young_ns, late_ns, end_ns, .. })] = told else {
+        let [("a", Evidence::LongLook { change_share, young_ns, late_ns, end_ns, .. })] = told else {
             return false;
         };
         let at = |ns: &Nanos| ns.as_secs_f64();
@@ -183,7 +183,7 @@ fn the_verdict_tells_ages_and_objects_where_it_was_measured() {
         "that is said of contenders alone"
     );
     let check = verdict.trust.iter().find(|check| check.rule == Rule::Ages).expect("told");
-    let Found::Ages { ages, could_show_share: Some(share), long_look_ns: None } = check.evidence else {
+    let Evidence::Ages { ages, could_show_share: Some(share), long_look_ns: None } = check.evidence else {
         panic!("{check:?}")
     };
     let ends = [ages.loaded_from_ns, ages.loaded_to_ns].map(Nanos::as_secs_f64);

@@ -5,7 +5,7 @@ mod rules;
 use std::collections::BTreeMap;
 
 use assay_model::part::Part;
-use assay_model::profile::{Awaited, Frame, FrameKind, Owner, Sampled, Stack};
+use assay_model::profile::{Awaited, CallStack, Frame, FrameKind, Owner, Sampled};
 use assay_model::units::total;
 
 use rules::{Patterns, RULES, Rules, plain};
@@ -34,7 +34,7 @@ pub fn rules_version() -> u32 {
 /// The part of each stack of a profile, in their order.
 fn parts_of_stacks(sampled: &Sampled) -> Vec<Part> {
     let named: Vec<Named> = sampled.frames.iter().map(|frame| Named::of(&RULES, frame)).collect();
-    let thread = |stack: &Stack| RULES.thread.part_of(sampled.threads.get(stack.thread as usize)?);
+    let thread = |stack: &CallStack| RULES.thread.part_of(sampled.threads.get(stack.thread as usize)?);
     sampled.stacks.iter().map(|stack| part_of(stack, &named, || thread(stack))).collect()
 }
 
@@ -122,7 +122,7 @@ impl Named {
     }
 }
 
-fn part_of(stack: &Stack, named: &[Named], thread: impl Fn() -> Option<Part>) -> Part {
+fn part_of(stack: &CallStack, named: &[Named], thread: impl Fn() -> Option<Part>) -> Part {
     let functions = || stack.frames.iter().filter_map(|frame| named.get(*frame as usize));
     let part = if functions().next().is_some_and(|innermost| innermost.is_kernel) {
         functions().take_while(|function| function.is_kernel).find_map(|function| function.own)

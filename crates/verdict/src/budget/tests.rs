@@ -124,7 +124,7 @@ fn native(symbol: &str, module: &str) -> Frame {
 /// The part of one stack, innermost function first.
 fn part(thread: &str, frames: Vec<Frame>) -> Part {
     let numbers = (0..).take(frames.len()).collect();
-    let stack = Stack { owner: Owner::Server, thread: 0, frames: numbers, samples: 1 };
+    let stack = CallStack { owner: Owner::Server, thread: 0, frames: numbers, samples: 1 };
     let sampled =
         Sampled { threads: vec![thread.to_owned()], frames, stacks: vec![stack], ..Sampled::default() };
     parts_of_stacks(&sampled)[0]
@@ -225,7 +225,7 @@ fn collectors_and_tls_are_known_by_who_calls() {
 
 #[test]
 fn every_sample_of_the_server_is_in_one_part_and_no_other() {
-    let stack = |owner, frame: u32, samples| Stack { owner, thread: 0, frames: vec![frame], samples };
+    let stack = |owner, frame: u32, samples| CallStack { owner, thread: 0, frames: vec![frame], samples };
     let sampled = Sampled {
         threads: vec!["server".to_owned()],
         frames: vec![kernel("tcp_v4_rcv"), native("main", "server"), frame(FrameKind::Unknown, None, None)],

@@ -9,10 +9,10 @@ use crate::capacity::headroom;
 use crate::capacity::standing::{Beside, standing};
 use crate::capacity::tables::Tables;
 use crate::evidence::sample::{Sample, samples};
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 
 /// Judges one cell.
-pub(crate) fn judge_cell(evidence: &Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> CellVerdict {
+pub(crate) fn judge_cell(evidence: &DecodedRecord<'_>, tables: &Tables<'_>, cell: &Cell) -> CellVerdict {
     let samples = samples(evidence, cell);
     let standings = standings(evidence, tables, cell, &samples);
     let (pairs, margin) = (Vec::new(), tables.margin(cell));
@@ -34,7 +34,7 @@ pub(crate) fn judge_cell(evidence: &Evidence<'_>, tables: &Tables<'_>, cell: &Ce
 
 /// Each contender by itself, beside the limit and beside itself with more connections.
 pub(crate) fn standings(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     tables: &Tables<'_>,
     cell: &Cell,
     samples: &[Sample<'_>],
@@ -52,7 +52,7 @@ pub(crate) fn standings(
 }
 
 /// Everybody in the cell of the same workload with the next greater number of connections.
-fn next_wider<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+fn next_wider<'r>(evidence: &'r DecodedRecord<'_>, cell: &Cell) -> Vec<Sample<'r>> {
     let cells = evidence.record.experiment.cells();
     let like = |other: &&Cell| Cell { connections: cell.connections, ..(*other).clone() } == *cell;
     let wider = cells.iter().filter(like).filter(|other| other.connections > cell.connections);
@@ -66,7 +66,7 @@ fn field<'s>(samples: &'s [Sample<'_>], standings: &[Standing]) -> Vec<&'s str> 
     ranked.map(|(sample, _)| sample.entry.identity.name.as_str()).collect()
 }
 
-/// Those without a throughput come last, in the order of their names.
+/// Orders contenders by throughput; those without one come last, in the order of their names.
 pub(crate) fn fastest_first(a: &Standing, b: &Standing) -> Ordering {
     let rate =
         |standing: &Standing| standing.throughput_per_second.map_or(f64::NEG_INFINITY, |rate| rate.estimate);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::cpuset::CpuSet;
 use assay_model::design::Side;
-use assay_model::evidence::Part;
+use assay_model::evidence::Proportion;
 use assay_model::experiment::Cell;
 use assay_model::record::{DuetTurn, MAX_GENERATOR_DELAY_SHARE, Measurement};
 use assay_model::units::{Nanos, total};
@@ -12,7 +12,7 @@ use assay_stats::duet::{Duet, Restart, duet};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Boundary, Looks};
 
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 
 /// Share of the pairs of windows beyond which those that are left are not believed: what made so many void was there in the
 /// others too.
@@ -24,7 +24,7 @@ pub(crate) struct Played {
     /// The pairs that count, in each round (or group of one) that has some.
     pub restarts: Vec<Restart>,
     /// Pairs that are void, of all.
-    pub void: Part,
+    pub void: Proportion,
     /// How long both were under load in those that count.
     pub length: Nanos,
 }
@@ -35,7 +35,7 @@ impl Played {
     /// A round is not left out because its turns are void: what a hypervisor or another program takes from one of the two it
     /// takes from the other, which is what the design is for. A pair is void by itself where a generator had to wait for its
     /// CPU, because that spoils one of the two.
-    pub(crate) fn of(evidence: &Evidence<'_>, cell: &Cell, base: &str, new: &str) -> Self {
+    pub(crate) fn of(evidence: &DecodedRecord<'_>, cell: &Cell, base: &str, new: &str) -> Self {
         let generators = evidence.record.isolation.generator_cpus.parse::<CpuSet>();
         let shares_cpu = generators.is_ok_and(|cpus| cpus.len() == 1);
         let windows =
@@ -109,7 +109,7 @@ fn log_ratio(base: &DuetTurn, new: &DuetTurn) -> Option<f64> {
 }
 
 /// How long pairs of all contenders were under load at once in windows that count; both windows of a pair are one time.
-pub(crate) fn counting_length(evidence: &Evidence<'_>) -> Nanos {
+pub(crate) fn counting_length(evidence: &DecodedRecord<'_>) -> Nanos {
     let lives = evidence.rounds.iter().flatten();
     let windows = lives.flat_map(|life| life.windows.iter().map(move |window| (life, window)));
     let pairs: BTreeSet<(&Cell, &str, &str)> = windows
@@ -171,7 +171,7 @@ mod tests {
         assert!(
             (restart.straight[0].exp() - 2.0).abs() < 1e-9 && (restart.swapped[0].exp() - 4.0).abs() < 1e-9
         );
-        assert_eq!(found.void, Part::new(1, 3), "one in which the base answered nothing");
+        assert_eq!(found.void, Proportion::new(1, 3), "one in which the base answered nothing");
         let mut nobody = Played::default();
         nobody.add(("base", &base), ("nobody", &new), false);
         assert_eq!(nobody, Played::default());
@@ -192,9 +192,9 @@ mod tests {
             found.add(("base", &[base]), ("new", &[of_new]), shares_cpu);
             found.void
         };
-        assert_eq!(void(waiting(0.05, 0.4), 0.5, false), Part::new(0, 1));
-        assert_eq!(void(waiting(0.45, 0.4), 0.5, false), Part::new(1, 1));
-        assert_eq!(void(waiting(0.45, 0.4), 0.5, true), Part::new(0, 1), "the partner's work is meant");
-        assert_eq!(void(waiting(0.65, 0.3), 0.5, true), Part::new(1, 1), "somebody else's is not");
+        assert_eq!(void(waiting(0.05, 0.4), 0.5, false), Proportion::new(0, 1));
+        assert_eq!(void(waiting(0.45, 0.4), 0.5, false), Proportion::new(1, 1));
+        assert_eq!(void(waiting(0.45, 0.4), 0.5, true), Proportion::new(0, 1), "the partner's work is meant");
+        assert_eq!(void(waiting(0.65, 0.3), 0.5, true), Proportion::new(1, 1), "somebody else's is not");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence as Found, RestartsUnknown};
+use assay_model::evidence::{Evidence, RestartsUnknown};
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::Record;
@@ -12,7 +12,7 @@ use assay_model::verdict::{Noise, NoiseFloor};
 
 use crate::capacity::tables::Tables;
 use crate::evidence::sample::sample_of;
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 use crate::{closed, median};
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
@@ -24,7 +24,7 @@ pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseF
     Some(NoiseFloor { contender, half_width, ratios })
 }
 
-/// Who takes part twice.
+/// Name of the contender that takes part twice.
 fn controlled(record: &Record) -> Option<&str> {
     record.contenders.iter().find_map(|entry| entry.control_of.as_deref())
 }
@@ -32,7 +32,7 @@ fn controlled(record: &Record) -> Option<&str> {
 /// Whether the machine is fit to compare: a contender must not differ from itself. A run that was to measure nobody at capacity, as
 /// the search for a redline, is not told that it lacks a control.
 pub(crate) fn check(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     floor: Option<&NoiseFloor>,
     noise: Option<&Noise>,
 ) -> Option<Check> {
@@ -45,7 +45,7 @@ pub(crate) fn check(
         |of: &NoiseFloor| of.ratios.iter().find(|one| one.ratio.low > 1.0 || one.ratio.high < 1.0).cloned();
     let apart = floor.and_then(apart);
     let outcome = if floor.is_none() || apart.is_some() { CheckOutcome::Warn } else { CheckOutcome::Pass };
-    let evidence = Found::NoiseFloor {
+    let evidence = Evidence::NoiseFloor {
         restart_cv: noise.map(|noise| noise.restart_cv),
         restarts_unknown: noise.is_none().then(|| restarts_unknown(evidence)),
         contender: controlled(record).map(str::to_owned),
@@ -56,7 +56,7 @@ pub(crate) fn check(
 }
 
 /// What keeps the tables from telling how much restarts vary.
-fn restarts_unknown(evidence: &Evidence<'_>) -> RestartsUnknown {
+fn restarts_unknown(evidence: &DecodedRecord<'_>) -> RestartsUnknown {
     let cells = closed(evidence.record);
     let counting: Vec<(usize, usize)> = cells.iter().map(|cell| counting(evidence, cell)).collect();
     let rounds = counting.iter().map(|(rounds, _)| *rounds).max().unwrap_or(0);
@@ -69,7 +69,7 @@ fn restarts_unknown(evidence: &Evidence<'_>) -> RestartsUnknown {
 }
 
 /// The rounds of a cell in which anybody has a rate that counts, and those who have one, with limits and controls.
-fn counting(evidence: &Evidence<'_>, cell: &Cell) -> (usize, usize) {
+fn counting(evidence: &DecodedRecord<'_>, cell: &Cell) -> (usize, usize) {
     let all = evidence.record.contenders.iter();
     let rates = all.map(|entry| sample_of(evidence, entry, cell).rates_by_round());
     let rated: Vec<Vec<Option<f64>>> = rates.filter(|rates| rates.iter().any(Option::is_some)).collect();

@@ -6,7 +6,7 @@
 //! used only where the limit was not measured.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence as Found, Withheld};
+use assay_model::evidence::{Evidence, Withheld};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
@@ -34,7 +34,7 @@ fn ceiling(sample: &Sample<'_>) -> Option<f64> {
 /// Objects when the generator was close to its ceiling. The limit itself is meant to drive it there.
 pub(crate) fn check(sample: &Sample<'_>, headroom: Option<f64>) -> Option<Check> {
     let headroom = headroom.filter(|headroom| *headroom < LEAST_HEADROOM && !sample.is_limit())?;
-    let evidence = Found::Headroom { times: headroom, contender: None };
+    let evidence = Evidence::Headroom { times: headroom, contender: None };
     Some(Check::objection(Rule::Headroom, CheckOutcome::Warn, evidence))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn withhold_the_bunched(cell: &mut CellVerdict, is_limit: impl Fn(&st
     if bunched.len() < 2 {
         return;
     }
-    let evidence = Found::Bunched { contenders: bunched.len() as u64 };
+    let evidence = Evidence::Bunched { contenders: bunched.len() as u64 };
     let void = Check::objection(Rule::Bunched, CheckOutcome::Void, evidence);
     for standing in bunched {
         standing.checks.push(void.clone());

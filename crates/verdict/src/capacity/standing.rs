@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::Conformance;
-use assay_model::evidence::{Bottleneck, Evidence, Part, Withheld};
+use assay_model::evidence::{Bottleneck, Evidence, Proportion, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::ErrorClass;
@@ -19,10 +19,10 @@ use assay_stats::robust::trimmed_mean;
 use crate::capacity::headroom;
 use crate::capacity::limit::{self, Limit};
 use crate::capacity::tables::Tables;
-use crate::costs::energy::energy_per_answer;
-use crate::costs::price::{price, price_of_a_million};
 use crate::doubts::objections::{answered_by_itself, broken_rules, errors, generator_objections};
 use crate::doubts::{disturbed, running};
+use crate::evidence::energy::energy_per_answer;
+use crate::evidence::price::{price, price_of_a_million};
 use crate::evidence::sample::Sample;
 use crate::evidence::window::Window;
 use crate::evidence::{ages, percentiles};
@@ -43,7 +43,7 @@ pub(crate) struct Beside<'a, 'r> {
     pub cell: &'a Cell,
     /// The machine's limit in the same cell, if that is known.
     pub limit: Option<&'a Sample<'r>>,
-    /// This contender with the next greater number of connections, if that was measured.
+    /// The sample of the contender with the next greater number of connections, if that was measured.
     pub wider: Option<&'a Sample<'r>>,
 }
 
@@ -179,7 +179,7 @@ fn deaths(sample: &Sample<'_>) -> Option<Check> {
     let failures: Vec<_> = sample.runs.iter().flatten().filter_map(|run| run.failure.as_ref()).collect();
     let last = failures.last()?;
     let evidence = Evidence::Deaths {
-        runs: Part::new(failures.len(), started),
+        runs: Proportion::new(failures.len(), started),
         reason: last.reason.clone(),
         remedy: last.remedy.clone(),
     };
@@ -192,7 +192,7 @@ fn ports(sample: &Sample<'_>) -> Option<Check> {
         |window: &&Measurement| window.load.books.errors.contains_key(&ErrorClass::AddressExhausted);
     let (hits, windows) = (sample.measured().filter(refused).count(), sample.measured().count());
     let outcome = if hits * 2 > windows { CheckOutcome::Void } else { CheckOutcome::Warn };
-    let evidence = Evidence::NoPorts { windows: Part::new(hits, windows) };
+    let evidence = Evidence::NoPorts { windows: Proportion::new(hits, windows) };
     (hits > 0).then(|| Check::objection(Rule::Ports, outcome, evidence))
 }
 
@@ -258,7 +258,7 @@ fn tls_otherwise(record: &Record, sample: &Sample<'_>) -> Option<Check> {
     };
     let otherwise: Vec<&&TlsReport> = told.iter().filter(is_otherwise).collect();
     let agreed = otherwise.first()?.agreed.clone()?;
-    let windows = Part::new(otherwise.len(), told.len());
+    let windows = Proportion::new(otherwise.len(), told.len());
     let evidence = Evidence::TlsOtherwise { asked: asked.clone(), agreed, windows };
     Some(Check::objection(Rule::TlsOtherwise, CheckOutcome::Warn, evidence))
 }
@@ -272,7 +272,7 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
         wire: all.wire,
         timeouts: all.retransmission_timeouts,
         segments: all.retransmitted_segments,
-        windows: Some(Part::new(stalled, windows)),
+        windows: Some(Proportion::new(stalled, windows)),
     };
     // A single bad window is no reason to throw the others away; the intervals show it.
     let outcome =
@@ -284,7 +284,7 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
 fn warm_up(sample: &Sample<'_>) -> Option<Check> {
     let runs: Vec<_> = sample.runs.iter().flatten().collect();
     let unsettled = runs.iter().filter(|run| run.warmups.iter().any(|warmup| !warmup.settled)).count();
-    let evidence = Evidence::NotWarm { runs: Part::new(unsettled, runs.len()) };
+    let evidence = Evidence::NotWarm { runs: Proportion::new(unsettled, runs.len()) };
     (unsettled > 0).then(|| Check::objection(Rule::WarmUp, CheckOutcome::Warn, evidence))
 }
 
@@ -304,7 +304,7 @@ fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<Withheld> {
         return Some(Withheld::void(void));
     }
     let (rates, started) = (sample.rates().iter().flatten().count(), sample.runs.iter().flatten().count());
-    let counted = Part::new(rates, started);
+    let counted = Proportion::new(rates, started);
     let rules = broken_rules(sample);
     match rates {
         0 if rules.is_empty() => Some(Withheld::NoRightAnswer),

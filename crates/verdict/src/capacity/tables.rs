@@ -19,9 +19,8 @@ use crate::capacity::ranking::{Ranking, ranking};
 use crate::doubts::looks::{looks, watched};
 use crate::evidence::measured::Measured;
 use crate::evidence::sample::{Sample, sample_of};
-use crate::evidence::window::{Block, Evidence, Window};
-use crate::response::latency;
-use crate::{CONFIDENCE, closed, interval};
+use crate::evidence::window::{Block, DecodedRecord, Window};
+use crate::{CONFIDENCE, closed, interval, with_compared_tails};
 
 /// All tables of a run.
 pub(crate) struct Tables<'r> {
@@ -41,7 +40,7 @@ pub(crate) struct Tables<'r> {
 /// How one contender compares with another.
 #[derive(Clone, Copy)]
 pub(crate) struct Compared {
-    /// It ends at the margin where the two are shown to differ and it alone does not say so.
+    /// Interval of the ratio, which ends at the margin where the two are shown to differ and it alone does not say so.
     pub(crate) ratio: assay_stats::Interval,
     /// What is shown of the two: also what the interval does not say.
     pub(crate) settled: Settled,
@@ -67,7 +66,7 @@ type Process = (Windows, Readings);
 
 impl<'r> Tables<'r> {
     /// Fits all tables of a record.
-    pub(crate) fn of(evidence: &'r Evidence<'_>) -> Self {
+    pub(crate) fn of(evidence: &'r DecodedRecord<'_>) -> Self {
         let measured = measured(evidence);
         let Explained { tables, share, .. } = explained(&measured);
         let both = measured.into_iter().zip(tables);
@@ -75,7 +74,7 @@ impl<'r> Tables<'r> {
             both.filter_map(|(of, adjusted)| CellTable::of(evidence, of, adjusted)).collect();
         let cells = with_restless(with_lent_windows(cells));
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
-        let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
+        let all = cells.len() + with_compared_tails(&evidence.record.experiment).len();
         Self {
             prior: Prior::fit(&spreads).unwrap_or(Prior::none()),
             of_rounds: mean_variance_of_rounds(cells.iter().map(|cell| &cell.table)),
@@ -88,7 +87,7 @@ impl<'r> Tables<'r> {
     }
 
     /// What is fitted: the windows of everybody in each cell in which any counts.
-    pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
+    pub(crate) fn measured(evidence: &DecodedRecord<'_>) -> Vec<Measured> {
         let measured = measured(evidence);
         let tables = explained(&measured).tables;
         let of = |(of, adjusted): (InCell<'_>, Adjusted)| {
@@ -106,7 +105,7 @@ impl<'r> Tables<'r> {
     }
 
     /// How the turns of each contender follow the gauge, by its name and the workload.
-    pub(crate) fn followers(evidence: &Evidence<'_>) -> Vec<(String, String, Follower)> {
+    pub(crate) fn followers(evidence: &DecodedRecord<'_>) -> Vec<(String, String, Follower)> {
         let measured = measured(evidence);
         let mut followers = explained(&measured).followers;
         let all = measured.iter().flat_map(|of| {
@@ -121,7 +120,7 @@ impl<'r> Tables<'r> {
     }
 
     /// What the gauge leaves of the turns of a record.
-    pub(crate) fn left(evidence: &Evidence<'_>) -> Vec<Left> {
+    pub(crate) fn left(evidence: &DecodedRecord<'_>) -> Vec<Left> {
         gauge::left(&gauged(&measured(evidence)))
     }
 
@@ -170,7 +169,7 @@ impl<'r> Tables<'r> {
         Some(of.table.effect(of.place(name)?)?.exp())
     }
 
-    /// That rate with the interval that holds for other rounds; `None` where none can be told.
+    /// The rate of a contender with the interval that holds for other rounds; `None` where none can be told.
     pub(crate) fn rate_interval(&self, cell: &Cell, name: &str) -> Option<assay_stats::Interval> {
         let of = self.cell(cell)?;
         of.table.rate(of.place(name)?, (&self.prior, self.of_rounds), self.watched, CONFIDENCE).ok().flatten()
@@ -255,7 +254,7 @@ impl<'r> Tables<'r> {
 }
 
 impl<'r> CellTable<'r> {
-    fn of(evidence: &Evidence<'_>, of: InCell<'r>, adjusted: Adjusted) -> Option<Self> {
+    fn of(evidence: &DecodedRecord<'_>, of: InCell<'r>, adjusted: Adjusted) -> Option<Self> {
         let InCell { cell, entries, contender_of, .. } = of;
         let groups = evidence.blocks(&cell).into_iter().filter(|block| block.replica == 0);
         let round_of: Vec<usize> = groups.map(|block| block.round).collect();
@@ -311,7 +310,7 @@ struct InCell<'r> {
 }
 
 /// All cells in which anybody has a window.
-fn measured<'r>(evidence: &'r Evidence<'_>) -> Vec<InCell<'r>> {
+fn measured<'r>(evidence: &'r DecodedRecord<'_>) -> Vec<InCell<'r>> {
     // Rates follow the gauge alike in all cells of a contender's workload, and in those of its control.
     let mut followers = Vec::new();
     let mut follower = |entry: &'r Entry, cell: &Cell| {

@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::Row;
-use assay_model::evidence::{Difference, Evidence, Foreign, Partial};
+use assay_model::evidence::{Evidence, ForeignRun, Partial, PropertyDifference};
 use assay_model::host::HostFacts;
 use assay_model::lab::GeneratorHost;
 use assay_model::record::{Record, State};
@@ -110,59 +110,63 @@ fn between(base: &Record, new: &Record) -> Vec<Check> {
 }
 
 /// The records that somebody else measured.
-fn imported(base: &Record, new: &Record) -> Vec<Foreign> {
+fn imported(base: &Record, new: &Record) -> Vec<ForeignRun> {
     let told =
-        |record: &Record| record.imported.clone().map(|origin| Foreign { run: record.id.clone(), origin });
+        |record: &Record| record.imported.clone().map(|origin| ForeignRun { run: record.id.clone(), origin });
     [base, new].into_iter().filter_map(told).collect()
 }
 
 /// What differs between the machines.
-fn machine(base: &Record, new: &Record) -> Vec<Difference> {
+fn machine(base: &Record, new: &Record) -> Vec<PropertyDifference> {
     let (a, b) = (&base.host, &new.host);
     collect([
-        Difference::of("cpu_model", &a.cpu_model, &b.cpu_model),
-        Difference::of("cpus", &a.cpus, &b.cpus),
-        Difference::of("cores", &a.cores, &b.cores),
-        Difference::of("numa_nodes", &a.numa_nodes, &b.numa_nodes),
-        Difference::of("memory_gb", &gigabytes(a.memory_bytes), &gigabytes(b.memory_bytes)),
-        Difference::of("hypervisor", &a.hypervisor, &b.hypervisor),
+        PropertyDifference::of("cpu_model", &a.cpu_model, &b.cpu_model),
+        PropertyDifference::of("cpus", &a.cpus, &b.cpus),
+        PropertyDifference::of("cores", &a.cores, &b.cores),
+        PropertyDifference::of("numa_nodes", &a.numa_nodes, &b.numa_nodes),
+        PropertyDifference::of("memory_gb", &gigabytes(a.memory_bytes), &gigabytes(b.memory_bytes)),
+        PropertyDifference::of("hypervisor", &a.hypervisor, &b.hypervisor),
     ])
 }
 
 /// The state it was in.
-fn state(base: &Record, new: &Record) -> Vec<Difference> {
+fn state(base: &Record, new: &Record) -> Vec<PropertyDifference> {
     let (a, b) = (&base.host, &new.host);
     collect([
-        Difference::of("kernel", &a.kernel, &b.kernel),
-        Difference::of("distribution", &a.distribution, &b.distribution),
-        Difference::of("governor", &a.governor, &b.governor),
-        Difference::of("turbo", &a.turbo, &b.turbo),
-        Difference::of("smt", &a.smt, &b.smt),
-        Difference::of("mitigations", &a.mitigations, &b.mitigations),
-        Difference::of("interrupts_apart", &a.interrupts_apart, &b.interrupts_apart),
-        Difference::of("clock_source", &a.clock_source, &b.clock_source),
-        Difference::of("container", &a.container, &b.container),
-        Difference::of("cpu_quota", &a.cpu_quota, &b.cpu_quota),
-        Difference::of("memory_limit_bytes", &a.memory_limit_bytes, &b.memory_limit_bytes),
+        PropertyDifference::of("kernel", &a.kernel, &b.kernel),
+        PropertyDifference::of("distribution", &a.distribution, &b.distribution),
+        PropertyDifference::of("governor", &a.governor, &b.governor),
+        PropertyDifference::of("turbo", &a.turbo, &b.turbo),
+        PropertyDifference::of("smt", &a.smt, &b.smt),
+        PropertyDifference::of("mitigations", &a.mitigations, &b.mitigations),
+        PropertyDifference::of("interrupts_apart", &a.interrupts_apart, &b.interrupts_apart),
+        PropertyDifference::of("clock_source", &a.clock_source, &b.clock_source),
+        PropertyDifference::of("container", &a.container, &b.container),
+        PropertyDifference::of("cpu_quota", &a.cpu_quota, &b.cpu_quota),
+        PropertyDifference::of("memory_limit_bytes", &a.memory_limit_bytes, &b.memory_limit_bytes),
     ])
 }
 
 /// How it was measured.
-fn method(base: &Record, new: &Record) -> Vec<Difference> {
+fn method(base: &Record, new: &Record) -> Vec<PropertyDifference> {
     let (a, b) = (&base.experiment, &new.experiment);
     collect([
-        Difference::of("assay", &base.assay.version, &new.assay.version),
-        Difference::of("build", &base.assay.profile, &new.assay.profile),
-        Difference::of("networks", &networks(base), &networks(new)),
-        Difference::of("server_hosts", &server_hosts(base), &server_hosts(new)),
-        Difference::of("database_host", &database_host(base), &database_host(new)),
-        Difference::of("generator_hosts", &generator_hosts(base), &generator_hosts(new)),
-        Difference::of("server_cpus", &server_cpus(base), &server_cpus(new)),
-        Difference::of("generator_cpus", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
-        Difference::of("engine", &engine(base), &engine(new)),
-        Difference::of("memory", &memory(base), &memory(new)),
-        Difference::of("window_s", &a.window_s, &b.window_s),
-        Difference::of("warmup_s", &a.warmup_s, &b.warmup_s),
+        PropertyDifference::of("assay", &base.assay.version, &new.assay.version),
+        PropertyDifference::of("build", &base.assay.profile, &new.assay.profile),
+        PropertyDifference::of("networks", &networks(base), &networks(new)),
+        PropertyDifference::of("server_hosts", &server_hosts(base), &server_hosts(new)),
+        PropertyDifference::of("database_host", &database_host(base), &database_host(new)),
+        PropertyDifference::of("generator_hosts", &generator_hosts(base), &generator_hosts(new)),
+        PropertyDifference::of("server_cpus", &server_cpus(base), &server_cpus(new)),
+        PropertyDifference::of(
+            "generator_cpus",
+            &base.isolation.generator_cpus,
+            &new.isolation.generator_cpus,
+        ),
+        PropertyDifference::of("engine", &engine(base), &engine(new)),
+        PropertyDifference::of("memory", &memory(base), &memory(new)),
+        PropertyDifference::of("window_s", &a.window_s, &b.window_s),
+        PropertyDifference::of("warmup_s", &a.warmup_s, &b.warmup_s),
     ])
 }
 
@@ -222,6 +226,6 @@ fn gigabytes(bytes: Option<u64>) -> Option<u64> {
     bytes.map(|bytes| bytes.saturating_add(500_000_000) / 1_000_000_000)
 }
 
-fn collect<const N: usize>(differences: [Option<Difference>; N]) -> Vec<Difference> {
+fn collect<const N: usize>(differences: [Option<PropertyDifference>; N]) -> Vec<PropertyDifference> {
     differences.into_iter().flatten().collect()
 }

@@ -26,7 +26,7 @@ use crate::capacity::duet::{self, Played};
 use crate::capacity::tables::Tables;
 use crate::doubts::answers;
 use crate::doubts::looks::looks;
-use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, judge_evidence};
+use crate::{CONFIDENCE, DecodedRecord, Ending, MAX_ERROR_SHARE, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 
@@ -35,10 +35,10 @@ pub use sides::{CompareError, Side, interleaved};
 /// # Errors
 /// [`CompareError`] when it cannot be told what shall be compared with what, nothing can, or a histogram cannot be read.
 pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<Comparison, CompareError> {
-    let of_base = Evidence::of(&base.record)?;
-    let of_news = news.iter().map(|new| Evidence::of(&new.record)).collect::<Result<Vec<_>, _>>()?;
+    let of_base = DecodedRecord::of(&base.record)?;
+    let of_news = news.iter().map(|new| DecodedRecord::of(&new.record)).collect::<Result<Vec<_>, _>>()?;
     let base_verdict = judge_evidence(&of_base);
-    let judged: Vec<(&Side, &Evidence<'_>, Verdict)> =
+    let judged: Vec<(&Side, &DecodedRecord<'_>, Verdict)> =
         news.iter().zip(&of_news).map(|(new, evidence)| (new, evidence, judge_evidence(evidence))).collect();
     let is_of_base = |new: &Side| new.record.id == base.record.id;
     let tables = news.iter().any(is_of_base).then(|| Tables::of(&of_base));
@@ -96,13 +96,16 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
 /// How a comparison ended: with a regression when a threshold was crossed beyond the noise; void when one was to be judged and
 /// the sides do not answer alike, and with `strict` when anything could not be judged.
 pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
-    use assay_model::comparison::Crossing;
-    let any = |outcome: Crossing| comparison.findings.iter().any(|finding| finding.outcome == outcome);
+    use assay_model::comparison::ThresholdOutcome;
+    let any =
+        |outcome: ThresholdOutcome| comparison.findings.iter().any(|finding| finding.outcome == outcome);
     let withheld = comparison.rows.iter().any(|row| row.withheld.is_some());
     let unlike = comparison.caveats.iter().any(|check| check.rule == Rule::LikeAnswers && check.is_void());
-    if any(Crossing::Shown) {
+    if any(ThresholdOutcome::Shown) {
         Ending::Regression
-    } else if any(Crossing::NotAlike) || strict && (withheld || unlike || any(Crossing::Unknown)) {
+    } else if any(ThresholdOutcome::NotAlike)
+        || strict && (withheld || unlike || any(ThresholdOutcome::Unknown))
+    {
         Ending::Void
     } else {
         Ending::Fine
@@ -156,7 +159,7 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
 /// What passed is told where all come from one run; else only what did not, each once for its run.
 fn trust(
     base: (&Side, &Verdict),
-    judged: &[(&Side, &Evidence<'_>, Verdict)],
+    judged: &[(&Side, &DecodedRecord<'_>, Verdict)],
     one_run: bool,
 ) -> Vec<RunCheck> {
     let mut told: Vec<RunCheck> = Vec::new();
@@ -200,7 +203,7 @@ fn objections(planned: &[Planned<'_>], one_run: bool) -> Vec<Objection> {
 
 /// One contender of a record that was judged.
 struct Party<'r> {
-    evidence: &'r Evidence<'r>,
+    evidence: &'r DecodedRecord<'r>,
     verdict: &'r Verdict,
     contender: String,
 }

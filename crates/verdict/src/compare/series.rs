@@ -7,7 +7,7 @@ use assay_model::experiment::Cell;
 use assay_model::verdict::Verdict;
 use assay_stats::robust::geometric_mean;
 
-use crate::evidence::window::{Evidence, Times, Window};
+use crate::evidence::window::{DecodedRecord, Times, Window};
 
 /// The metric as the verdict of a run tells it of one contender: the median over its rounds; none of throughput, and of what it does not
 /// tell.
@@ -31,7 +31,7 @@ pub(super) fn figure_of(verdict: &Verdict, contender: &str, cell: &Cell, metric:
 /// a round, throughput of the second is told as it would have been in the first one's group, by a third that lived in both; what
 /// the machine did to one group does not show in the other figures as much.
 pub(super) fn pair(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     [one, other]: [&str; 2],
     cell: &Cell,
     metric: Metric,
@@ -64,7 +64,7 @@ pub(super) fn pair(
 /// The metric in each round of the cell, or each group of one, in its unit: of replicas that lived at once the one of all of them. None
 /// where the contender was not measured, its windows are void, or do not tell. A percentile is told of all windows that count or of none.
 pub(super) fn series(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     contender: &str,
     cell: &Cell,
     metric: Metric,

@@ -1,9 +1,9 @@
 //! Records made up, compared.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::comparison::{Comparison, Crossing, Metric, Pairing, Row, Shift, Threshold};
+use assay_model::comparison::{Comparison, Metric, Pairing, Row, Shift, Threshold, ThresholdOutcome};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
-use assay_model::evidence::{Evidence, Part, Partial, Withheld};
+use assay_model::evidence::{Evidence, Partial, Proportion, Withheld};
 use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, Origin, Record, State};
 use assay_model::rule::Rule;
@@ -54,11 +54,11 @@ fn contenders_of_one_run_are_compared_within_its_rounds() {
     let change = rps(&found.rows[0]);
     assert_eq!((change.call, change.rounds), (Shift::Worse, 6));
     assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
-    assert_eq!(found.findings[0].outcome, Crossing::Shown);
+    assert_eq!(found.findings[0].outcome, ThresholdOutcome::Shown);
     assert_eq!(ending(&found, false), Ending::Regression);
 }
 
-/// Each of three is missing in another round, where a mean of each pair's own rounds would say something else than the table does.
+/// Three contenders are each missing in another round, where a mean of each pair's own rounds would say something else than the table does.
 #[test]
 fn contenders_of_one_run_differ_by_as_much_as_the_verdict_of_the_run_says() {
     let mut run = run("one", &[("old", rates(1.0)), ("new", rates(0.9)), ("other", rates(1.4))]);
@@ -113,7 +113,7 @@ fn what_the_verdict_shows_to_differ_is_never_called_unknown() {
     assert!(shown > 20 && cut > 2, "{shown} {cut}");
 }
 
-/// As `assay show` tells them: a single slow round moves a mean and no median.
+/// Figures as `assay show` tells them: a single slow round moves a mean and no median.
 #[test]
 fn figures_of_both_sides_are_those_of_their_own_run() {
     let slow = [1.0, 1.0, 0.5, 1.0, 1.0, 1.0];
@@ -161,7 +161,7 @@ fn equals_do_not_differ_and_cross_nothing() {
     }
     assert_eq!(found.rows[0].changes.len(), Metric::ALL.len());
     assert!(
-        found.findings.iter().all(|finding| finding.outcome == Crossing::Excluded),
+        found.findings.iter().all(|finding| finding.outcome == ThresholdOutcome::Excluded),
         "{:?}",
         found.findings
     );
@@ -173,7 +173,7 @@ fn a_regression_that_may_be_noise_fails_nothing_and_says_how_many_rounds_would_t
     let noisy = [930.0, 1060.0, 905.0, 1035.0, 921.0, 1011.0].map(|rate| rate * 95.0).to_vec();
     let run = run("one", &[("old", rates(1.0)), ("new", noisy)]);
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &thresholds(&["rps:-3%"])).unwrap();
-    let Crossing::Possible { rounds_needed: Some(rounds) } = found.findings[0].outcome else {
+    let ThresholdOutcome::Possible { rounds_needed: Some(rounds) } = found.findings[0].outcome else {
         panic!("{:?}", found.findings)
     };
     assert!((7..200).contains(&rounds), "{rounds}");
@@ -301,7 +301,7 @@ fn a_run_that_could_stop_early_pays_for_its_looks() {
     assert!(width(&run) > at_once);
 }
 
-/// Who watches a run and ends it by hand may have waited for a result.
+/// A run that a person watches and ends by hand may have been ended for its result.
 #[test]
 fn a_run_that_was_ended_by_hand_pays_for_its_looks_in_both_designs_and_says_so() {
     let alternating = run("one", &[("old", rates(1.0)), ("new", rates(0.9))]);
@@ -478,7 +478,7 @@ fn waiting(mut run: Record, rounds: usize) -> Record {
     run
 }
 
-fn lost(found: &Comparison) -> (Part, bool, bool) {
+fn lost(found: &Comparison) -> (Proportion, bool, bool) {
     let told = found.caveats.iter().find_map(|caveat| match &caveat.evidence {
         Evidence::LostPairs { void, is_withheld, turns, .. } => Some((*void, *is_withheld, turns.is_some())),
         _ => None,
@@ -495,7 +495,7 @@ fn void_turns_leave_the_ratio_of_the_duet_and_withhold_their_own_figures() {
     assert_eq!((change.metric, change.design, change.call), (Metric::Rps, Design::Duet, Shift::Worse));
     assert_eq!((change.base, change.new, change.alternating), (None, None, None));
     assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
-    assert_eq!(lost(&found), (Part::new(0, 12), false, true));
+    assert_eq!(lost(&found), (Proportion::new(0, 12), false, true));
 }
 
 #[test]
@@ -534,23 +534,23 @@ fn void_pairs_cost_themselves_and_too_many_of_them_the_duet() {
     let change = rps(&found.rows[0]);
     assert_eq!(
         (change.design, change.rounds, lost(&found)),
-        (Design::Duet, 4, (Part::new(4, 12), false, false))
+        (Design::Duet, 4, (Proportion::new(4, 12), false, false))
     );
     let most = waiting(whole.clone(), 4);
     let found = compare(&side(&most, "old"), &[side(&most, "new")], &[]).unwrap();
     assert_eq!(rps(&found.rows[0]).design, Design::Alternating, "turns still tell");
-    assert_eq!(lost(&found), (Part::new(8, 12), true, false));
+    assert_eq!(lost(&found), (Proportion::new(8, 12), true, false));
     let nothing = disturbed(most);
     let found = compare(&side(&nothing, "old"), &[side(&nothing, "new")], &[]).unwrap();
     assert!(found.rows[0].withheld.is_some() && found.rows[0].changes.is_empty(), "{:?}", found.rows);
-    assert_eq!(lost(&found), (Part::new(8, 12), true, true));
+    assert_eq!(lost(&found), (Proportion::new(8, 12), true, true));
 }
 
 #[test]
 fn nothing_is_said_to_be_taken_out_of_rates_of_different_runs() {
     let of = |gauge| {
         let evidence =
-            Evidence::MachineSpeed { spread_share: 0.1, outliers: Part::new(0, 4), turns: None, gauge };
+            Evidence::MachineSpeed { spread_share: 0.1, outliers: Proportion::new(0, 4), turns: None, gauge };
         Check { rule: Rule::MachineSpeed, outcome: CheckOutcome::Warn, evidence }
     };
     let seen = GaugeSeen { explained_share: 0.6, cpu_share: 0.01 };

@@ -1,30 +1,30 @@
 //! Changes against thresholds: shown beyond the noise, excluded, or possible and how many rounds would tell.
 
-use assay_model::comparison::{Change, Crossing, Finding, Row, Threshold};
+use assay_model::comparison::{Change, Row, Threshold, ThresholdFinding, ThresholdOutcome};
 use assay_stats::planning::rounds_for;
 
 /// What became of every threshold in every row; of each row it is known whether its sides answer `alike`.
-pub(super) fn findings(thresholds: &[Threshold], rows: &[Row], alike: &[bool]) -> Vec<Finding> {
+pub(super) fn findings(thresholds: &[Threshold], rows: &[Row], alike: &[bool]) -> Vec<ThresholdFinding> {
     let in_rows = |threshold: &Threshold| {
         let threshold = *threshold;
         (0..).zip(rows.iter().zip(alike)).map(move |(row, (of, alike))| {
-            let outcome = if *alike { crossing(&threshold, of) } else { Crossing::NotAlike };
-            Finding { threshold, row, outcome }
+            let outcome = if *alike { crossing(&threshold, of) } else { ThresholdOutcome::NotAlike };
+            ThresholdFinding { threshold, row, outcome }
         })
     };
     // A row without the metric has nothing to be judged by, unless the cell has no such metric at all.
-    let applies = |finding: &Finding| {
+    let applies = |finding: &ThresholdFinding| {
         let cell = &rows[finding.row as usize].cell;
         cell.offered.is_capacity() || finding.threshold.metric != assay_model::comparison::Metric::Rps
     };
     thresholds.iter().flat_map(in_rows).filter(applies).collect()
 }
 
-fn crossing(threshold: &Threshold, row: &Row) -> Crossing {
+fn crossing(threshold: &Threshold, row: &Row) -> ThresholdOutcome {
     let Some(change) = row.changes.iter().find(|change| change.metric == threshold.metric) else {
-        return Crossing::Unknown;
+        return ThresholdOutcome::Unknown;
     };
-    let Some(ratio) = change.ratio else { return Crossing::Unknown };
+    let Some(ratio) = change.ratio else { return ThresholdOutcome::Unknown };
     let bound = 1.0 + threshold.change;
     let (beyond, within) = if threshold.change < 0.0 {
         (ratio.high < bound, ratio.low >= bound)
@@ -32,9 +32,9 @@ fn crossing(threshold: &Threshold, row: &Row) -> Crossing {
         (ratio.low > bound, ratio.high <= bound)
     };
     match (beyond, within) {
-        (true, _) => Crossing::Shown,
-        (_, true) => Crossing::Excluded,
-        _ => Crossing::Possible { rounds_needed: rounds_needed(change, ratio.confidence, bound) },
+        (true, _) => ThresholdOutcome::Shown,
+        (_, true) => ThresholdOutcome::Excluded,
+        _ => ThresholdOutcome::Possible { rounds_needed: rounds_needed(change, ratio.confidence, bound) },
     }
 }
 

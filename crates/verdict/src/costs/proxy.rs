@@ -12,13 +12,13 @@ use assay_stats::order::median_interval;
 use crate::capacity::self_ratio::{self, Bar};
 use crate::doubts::objections::{answered_by_itself, errors, generator_objections};
 use crate::evidence::sample::{Sample, offered_rate, sample_of, samples};
-use crate::evidence::window::{Evidence, Times};
+use crate::evidence::window::{DecodedRecord, Times};
 use crate::response::latency::{QUANTILES, too_few};
 use crate::{CONFIDENCE, MAX_ERROR_SHARE, median};
 
 /// Compares each proxy with the server that is behind it, where that was measured alone in the same cell; by `bar` the two are called
 /// different.
-pub(crate) fn proxy_costs(evidence: &Evidence<'_>, cells: &[CellVerdict], bar: Bar) -> Vec<ProxyCost> {
+pub(crate) fn proxy_costs(evidence: &DecodedRecord<'_>, cells: &[CellVerdict], bar: Bar) -> Vec<ProxyCost> {
     let Some(upstream) = &evidence.record.upstream else { return Vec::new() };
     let of_cell = |cell: &CellVerdict| -> Vec<ProxyCost> {
         let mut standings = cell.standings.iter();
@@ -31,7 +31,7 @@ pub(crate) fn proxy_costs(evidence: &Evidence<'_>, cells: &[CellVerdict], bar: B
 }
 
 /// What each proxy adds to response times in each cell at a rate in which windows went straight to its upstream.
-pub(crate) fn added_latencies(evidence: &Evidence<'_>) -> Vec<AddedLatency> {
+pub(crate) fn added_latencies(evidence: &DecodedRecord<'_>) -> Vec<AddedLatency> {
     let cells = evidence.record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
     let of_cell = |cell: Cell| -> Vec<AddedLatency> {
         samples(evidence, &cell).iter().filter_map(|sample| added(sample, &cell)).collect()
@@ -43,7 +43,13 @@ fn is_proxy(record: &Record, contender: &str) -> bool {
     record.entry_of(contender).is_some_and(|entry| entry.identity.kind == Kind::Proxy)
 }
 
-fn cost(evidence: &Evidence<'_>, cell: &Cell, proxy: &Standing, alone: &Standing, bar: Bar) -> ProxyCost {
+fn cost(
+    evidence: &DecodedRecord<'_>,
+    cell: &Cell,
+    proxy: &Standing,
+    alone: &Standing,
+    bar: Bar,
+) -> ProxyCost {
     let of_alone = || {
         let because = Box::new(alone.withheld.clone()?);
         Some(Withheld::Of { contender: alone.contender.clone(), because })
@@ -65,7 +71,7 @@ fn cost(evidence: &Evidence<'_>, cell: &Cell, proxy: &Standing, alone: &Standing
 }
 
 /// CPU time of what is behind a proxy for each right answer, in nanoseconds.
-fn upstream_cpu(evidence: &Evidence<'_>, cell: &Cell, proxy: &str) -> Option<f64> {
+fn upstream_cpu(evidence: &DecodedRecord<'_>, cell: &Cell, proxy: &str) -> Option<f64> {
     let sample = sample_of(evidence, evidence.record.entry_of(proxy)?, cell);
     let of = |window: &Measurement| {
         let (used, answers) = (window.upstream.as_ref()?.usage.cpu_ns().0, window.answers_watched());

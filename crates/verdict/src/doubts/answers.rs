@@ -57,11 +57,15 @@ fn learnt_of<'r>(record: &'r Record, contender: &str, workload: &str) -> Vec<&'r
 }
 
 /// A contender of a record.
-pub(crate) type Side<'r> = (&'r Record, &'r str);
+pub(crate) type RecordedContender<'r> = (&'r Record, &'r str);
 
 /// How the answers of two sides to a workload differ: void where they are of different kinds, passed where they are alike and not the
 /// same; `None` where they are the same, or not known of both.
-pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Option<Check> {
+pub(crate) fn difference(
+    base: RecordedContender<'_>,
+    new: RecordedContender<'_>,
+    workload: &str,
+) -> Option<Check> {
     let [of_base, of_new] = [base, new].map(|(record, contender)| learnt_of(record, contender, workload));
     let both = of_base
         .iter()

@@ -2,7 +2,7 @@
 //! threads together, the generator that of its longest-waiting one.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, Neighbour, Part};
+use assay_model::evidence::{Evidence, Neighbour, Proportion};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 
@@ -17,7 +17,7 @@ pub(crate) fn check(windows: &[&Measurement], beside_server: Option<Neighbour>) 
     let own = own.max_by_key(|check| check.outcome).filter(|check| check.outcome != CheckOutcome::Pass);
     let evidence = Evidence::GeneratorWaited {
         share,
-        noticeable: Part::new(noticeable, windows.len()),
+        noticeable: Proportion::new(noticeable, windows.len()),
         void: windows.iter().filter(|window| is_void(window)).count() as u64,
         turns: void_turns(windows, Rule::GeneratorDisturbed),
         own: own.map(|check| Box::new(check.evidence.clone())),
@@ -29,11 +29,11 @@ pub(crate) fn check(windows: &[&Measurement], beside_server: Option<Neighbour>) 
 }
 
 /// The turns of these windows that do not count for a rule, of those that tell; `None` where none does.
-pub(crate) fn void_turns(windows: &[&Measurement], rule: Rule) -> Option<Part> {
+pub(crate) fn void_turns(windows: &[&Measurement], rule: Rule) -> Option<Proportion> {
     let told = || windows.iter().flat_map(|window| &window.turns).filter(|turn| turn.taken.is_some());
     let void = told().filter(|turn| turn.void_rules().any(|broken| broken == rule)).count();
     let all = told().count();
-    (all > 0).then(|| Part::new(void, all))
+    (all > 0).then(|| Proportion::new(void, all))
 }
 
 /// Whether that alone makes the window void as a whole.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Proportion};
 use assay_model::load::ErrorClass;
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
@@ -81,7 +81,7 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
         let hits = sample.measured().filter(hit).count();
         known.evidence = Evidence::InWindows {
             worst: Box::new(known.evidence.clone()),
-            windows: Part::new(hits, windows),
+            windows: Proportion::new(hits, windows),
         };
         // A single bad window is no reason to throw the others away; the intervals show it.
         if known.outcome == CheckOutcome::Void && (hits * 2 <= windows || sample.is_limit()) {

@@ -5,7 +5,7 @@
 //! they could be, and why.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::Evidence;
 use assay_model::record::{Record, Run};
 use assay_model::rule::Rule;
 use chacha20::ChaCha8Rng;
@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 
 use crate::closed;
 use crate::evidence::sample::samples;
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 
 /// Rounds below which no permutation is rare enough.
 const FEWEST_ROUNDS: usize = 4;
@@ -34,8 +34,8 @@ struct Point {
     log_ratio: f64,
 }
 
-/// Both checks; none where there are too few rounds to ask.
-pub(crate) fn checks(evidence: &Evidence<'_>) -> Vec<Check> {
+/// The two checks; none where there are too few rounds to ask.
+pub(crate) fn checks(evidence: &DecodedRecord<'_>) -> Vec<Check> {
     let (record, points) = (evidence.record, points(evidence));
     if record.rounds.len() < FEWEST_ROUNDS || points.is_empty() || was_split(record) {
         return Vec::new();
@@ -49,7 +49,7 @@ fn was_split(record: &Record) -> bool {
 }
 
 /// Every contender in every cell in which it has a capacity in all rounds; under an offered rate throughput tells nothing.
-fn points(evidence: &Evidence<'_>) -> Vec<Point> {
+fn points(evidence: &DecodedRecord<'_>) -> Vec<Point> {
     let record = evidence.record;
     let mut points = Vec::new();
     for cell in closed(record) {
@@ -110,7 +110,7 @@ fn trend(points: &[Point], rounds: usize, seed: u64) -> Check {
 fn verdict(rule: Rule, change_share: f64, p: f64) -> Check {
     let is_told = p <= RARE && change_share.abs() >= WORTH_TELLING;
     let outcome = if is_told { CheckOutcome::Warn } else { CheckOutcome::Pass };
-    Check { rule, outcome, evidence: Found::Change { change_share, p } }
+    Check { rule, outcome, evidence: Evidence::Change { change_share, p } }
 }
 
 fn round_means(points: &[Point], rounds: usize) -> Vec<f64> {
@@ -171,7 +171,7 @@ mod tests {
         let check = place(&tired, 8, 7);
         assert_eq!(check.outcome, CheckOutcome::Warn, "{check:?}");
         assert!(
-            matches!(check.evidence, Found::Change { change_share, .. } if (-0.05..-0.03).contains(&change_share)),
+            matches!(check.evidence, Evidence::Change { change_share, .. } if (-0.05..-0.03).contains(&change_share)),
             "{check:?}"
         );
         assert_eq!(trend(&tired, 8, 7).outcome, CheckOutcome::Pass);
@@ -184,7 +184,7 @@ mod tests {
         let check = trend(&warming, 8, 7);
         assert_eq!(check.outcome, CheckOutcome::Warn, "{check:?}");
         assert!(
-            matches!(check.evidence, Found::Change { change_share, .. } if (0.07..0.08).contains(&change_share)),
+            matches!(check.evidence, Evidence::Change { change_share, .. } if (0.07..0.08).contains(&change_share)),
             "{check:?}"
         );
     }

@@ -4,7 +4,7 @@
 //! whose silences are more than its share of all (docs/method/ageing.md#pauses).
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::Evidence;
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -12,7 +12,7 @@ use assay_model::verdict::CellVerdict;
 use assay_stats::rare::more_often_p;
 
 use crate::CONFIDENCE;
-use crate::evidence::window::{Evidence, Window};
+use crate::evidence::window::{DecodedRecord, Window};
 
 /// Shortest silence that counts.
 const LEAST: Nanos = Nanos::from_millis(50);
@@ -47,7 +47,7 @@ impl Watched {
 }
 
 /// Adds to each standing of a contender that stands still more often than the others do that it does.
-pub(crate) fn object(evidence: &Evidence<'_>, cells: &mut [CellVerdict]) {
+pub(crate) fn object(evidence: &DecodedRecord<'_>, cells: &mut [CellVerdict]) {
     let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let watched: Vec<(&str, Watched)> = proper
         .map(|entry| (entry.identity.name.as_str(), watched(evidence, &entry.identity.name)))
@@ -66,7 +66,7 @@ fn objection(own: Watched, others: Watched, tests: usize) -> Option<Check> {
     let p =
         more_often_p(own.pauses, own.time.as_secs_f64(), others.pauses, others.time.as_secs_f64()).ok()?;
     let is_told = own.pauses >= LEAST_PAUSES && p <= (1.0 - CONFIDENCE) / tests as f64;
-    let evidence = Found::Pauses {
+    let evidence = Evidence::Pauses {
         pauses: own.pauses,
         watched_ns: own.time,
         least_ns: own.least,
@@ -78,7 +78,7 @@ fn objection(own: Watched, others: Watched, tests: usize) -> Option<Check> {
 }
 
 /// In all closed loops of a contender, the long look among them.
-fn watched(evidence: &Evidence<'_>, contender: &str) -> Watched {
+fn watched(evidence: &DecodedRecord<'_>, contender: &str) -> Watched {
     let server_runs = evidence.rounds.iter().flatten().chain(&evidence.long_look);
     let windows = server_runs
         .filter(|server_run| server_run.run.contender == contender)
@@ -185,7 +185,7 @@ mod tests {
         let told = told(&record(|_, rotation| if rotation % 7 == 3 { 8 } else { 0 }));
         let [(name, check)] = told.as_slice() else { panic!("{told:?}") };
         assert_eq!(name, "a");
-        let Found::Pauses { pauses, watched_ns, longest_ns, others, .. } = check.evidence else {
+        let Evidence::Pauses { pauses, watched_ns, longest_ns, others, .. } = check.evidence else {
             panic!("{check:?}")
         };
         assert_eq!((pauses, others, watched_ns), (9, 0, Nanos::from_millis(9000)));

@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence, Neighbour, Part};
+use assay_model::evidence::{Evidence, Neighbour, Proportion};
 use assay_model::record::{Entry, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::running::Running;
@@ -50,7 +50,7 @@ pub(crate) fn shared_cpus(sample: &Sample<'_>) -> Option<Check> {
         cpus(window.server_seen_on.as_deref()?).intersection(&cpus(&window.load.cpus)).first()
     };
     let hits: Vec<u32> = sample.measured().filter_map(shared).collect();
-    let windows = Part::new(hits.len(), sample.measured().count());
+    let windows = Proportion::new(hits.len(), sample.measured().count());
     let evidence = Evidence::SharedCpus { cpu: *hits.first()?, windows };
     Some(Check::objection(Rule::SharedCpus, CheckOutcome::Warn, evidence))
 }
@@ -59,7 +59,7 @@ pub(crate) fn shared_cpus(sample: &Sample<'_>) -> Option<Check> {
 pub(crate) fn lost_cpu_time(sample: &Sample<'_>) -> Option<Check> {
     let lost =
         |window: &&Measurement| window.server.as_ref().is_some_and(|used| used.uncounted_processes > 0);
-    let windows = Part::new(sample.measured().filter(lost).count(), sample.measured().count());
+    let windows = Proportion::new(sample.measured().filter(lost).count(), sample.measured().count());
     let evidence = Evidence::LostCpuTime { windows };
     (windows.hits > 0).then(|| Check::objection(Rule::LostCpuTime, CheckOutcome::Warn, evidence))
 }

@@ -2,7 +2,7 @@
 //! still until the next period (kernel: scheduler/sched-bwc.rst), so rates are the quota's and tails are its periods.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence, HeldBack, Part};
+use assay_model::evidence::{Evidence, HeldBack, Proportion};
 use assay_model::record::{Measurement, Throttled};
 use assay_model::rule::Rule;
 
@@ -18,7 +18,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Option<Check> {
     let shares =
         windows.iter().flat_map(|window| of(window).map(|(who, quota)| (share(window, quota), who, quota)));
     let (share, server, quota) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let held = Some(HeldBack { server, windows: Part::new(count, windows.len()), share });
+    let held = Some(HeldBack { server, windows: Proportion::new(count, windows.len()), share });
     let evidence = Evidence::Quota { cpus: quota.quota_cpus, held };
     Some(Check::objection(Rule::Throttled, CheckOutcome::Warn, evidence))
 }
@@ -58,7 +58,7 @@ mod tests {
             (told(Some(0), Some(0)).map(|told| told.0), evidence(0, 0)),
             (Some(CheckOutcome::Pass), quota(None))
         );
-        let held = |server, share| quota(Some(HeldBack { server, windows: Part::new(1, 2), share }));
+        let held = |server, share| quota(Some(HeldBack { server, windows: Proportion::new(1, 2), share }));
         assert_eq!(told(Some(250), Some(20)).map(|told| told.0), Some(CheckOutcome::Warn));
         assert_eq!(evidence(250, 20), held(true, 0.25));
         assert_eq!(evidence(0, 20), held(false, 0.02));

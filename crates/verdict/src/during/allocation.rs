@@ -12,12 +12,11 @@ use assay_stats::tiers::LEAST_MARGIN;
 use crate::capacity::tables::Tables;
 use crate::during::outlook::{Past, components, usual};
 use crate::during::settling::told_apart;
-use crate::evidence::window::{Evidence, Unreadable};
-use crate::response::latency;
-use crate::{CONFIDENCE, median};
+use crate::evidence::window::{DecodedRecord, Unreadable};
+use crate::{CONFIDENCE, median, with_compared_tails};
 
-/// Who is told apart from everybody has a turn in every second rotation: fewer than others, and never none, because rates and tails
-/// are told of all.
+/// Rotations per turn of a contender that is told apart from everybody: fewer turns than others have, and never none, because rates and tails are
+/// told of all.
 pub const SETTLED_EVERY: u32 = 2;
 /// The turns that this leaves, of the fewest that a round has: two of three.
 const SETTLED_SHARE_OF_FEW: f64 = 2.0 / 3.0;
@@ -46,7 +45,7 @@ pub struct Further {
     pub turns: u32,
 }
 
-/// Who is told apart from everybody in a cell, by name.
+/// Contenders that are told apart from everybody in a cell, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled(BTreeSet<(String, Cell)>);
 
@@ -91,9 +90,9 @@ impl Replicas {
 /// What a run has shown so far of what it costs and of what it is worth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// Who gets fewer turns.
+    /// Contenders that get fewer turns.
     pub settled: Settled,
-    /// Who gets several processes.
+    /// Contenders that get several processes.
     pub replicas: Replicas,
     /// One turn of everybody in each cell, where whoever is settled has fewer.
     pub rotation: Nanos,
@@ -119,7 +118,7 @@ impl Seen {
     /// # Errors
     /// [`Unreadable`] when a histogram of the record cannot be read.
     pub fn of(record: &Record, past: Option<&Past>) -> Result<Self, Unreadable> {
-        let evidence = &Evidence::of(record)?;
+        let evidence = &DecodedRecord::of(record)?;
         let tables = Tables::of(evidence);
         let settled = Settled(told_apart(evidence, &tables));
         let cells = turned_cells(record.rounds.last());
@@ -176,7 +175,7 @@ fn plan(experiment: &Experiment, contenders: usize) -> planning::ComparisonPlan 
     let at_capacity = experiment.cells().iter().filter(|cell| cell.offered.is_capacity()).count();
     planning::ComparisonPlan {
         contenders: contenders.max(2),
-        tables: (at_capacity + latency::compared_cells(experiment).len()).max(1),
+        tables: (at_capacity + with_compared_tails(experiment).len()).max(1),
         confidence: CONFIDENCE,
         margin: LEAST_MARGIN,
         looks: experiment.until_settled,
@@ -207,7 +206,7 @@ struct CellTurns {
     count: u64,
     /// How many times as many there were as turns that nobody disturbed would have been.
     repeats: f64,
-    /// Who took them.
+    /// Contenders that took them.
     participants: BTreeSet<String>,
 }
 

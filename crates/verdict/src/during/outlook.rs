@@ -12,9 +12,8 @@ use assay_stats::planning::{self, Components, Costs, Design};
 use assay_stats::tiers::LEAST_MARGIN;
 
 use crate::capacity::tables::Tables;
-use crate::evidence::window::{Evidence, Unreadable};
-use crate::response::latency;
-use crate::{CONFIDENCE, median};
+use crate::evidence::window::{DecodedRecord, Unreadable};
+use crate::{CONFIDENCE, median, with_compared_tails};
 
 pub use duet::{DuetIntent, duet_outlook, past_of_duets};
 
@@ -63,7 +62,7 @@ pub struct Intent<'e> {
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn past(record: &Record) -> Result<Option<Past>, Unreadable> {
-    let evidence = Evidence::of(record)?;
+    let evidence = DecodedRecord::of(record)?;
     let noise = Tables::of(&evidence).noise();
     Ok(noise.map(|noise| Past { run: record.id.clone(), noise, turn: turn_of(record) }))
 }
@@ -75,7 +74,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
     if intent.contenders < 2 || at_capacity == 0 {
         return None;
     }
-    let tables = at_capacity + latency::compared_cells(experiment).len();
+    let tables = at_capacity + with_compared_tails(experiment).len();
     let plan = planning::ComparisonPlan {
         contenders: intent.contenders,
         tables,

@@ -11,17 +11,17 @@ use assay_model::verdict::{Call, Pair, Standing};
 use crate::capacity::cell::standings;
 use crate::capacity::tables::Tables;
 use crate::closed;
-use crate::during::course::Next;
-use crate::during::rates::course_in;
 use crate::evidence::sample::{Sample, samples};
-use crate::evidence::window::{Evidence, Unreadable};
+use crate::evidence::window::{DecodedRecord, Unreadable};
+use crate::response::course::Next;
+use crate::response::rates::course_in;
 
 /// Where a run that stops when all is settled has got to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settling {
     /// Pairs of contenders, over all cells.
     pub pairs: usize,
-    /// Those that another round may settle.
+    /// Pairs that another round may settle.
     pub open: usize,
     /// Searches for a redline that are not over.
     pub searches: usize,
@@ -35,7 +35,7 @@ pub struct Settling {
 /// # Errors
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
-    let evidence = &Evidence::of(record)?;
+    let evidence = &DecodedRecord::of(record)?;
     let mut settling = Settling::default();
     for (cell, contender) in searches(record) {
         let course = course_in(evidence, &contender, &cell);
@@ -66,8 +66,8 @@ pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
     Ok(settling)
 }
 
-/// Who is told apart from everybody, and in which cells; nobody where there is nobody else.
-pub(crate) fn told_apart(evidence: &Evidence<'_>, tables: &Tables<'_>) -> BTreeSet<(String, Cell)> {
+/// Contenders that are told apart from everybody, and in which cells; nobody where there is nobody else.
+pub(crate) fn told_apart(evidence: &DecodedRecord<'_>, tables: &Tables<'_>) -> BTreeSet<(String, Cell)> {
     let mut found = BTreeSet::new();
     for cell in closed(evidence.record) {
         let (names, pairs) = pairs_in(evidence, tables, &cell);
@@ -84,9 +84,9 @@ struct Compared<'r> {
     settled: bool,
 }
 
-/// Who is compared in a cell, and all pairs of them.
+/// Contenders that are compared in a cell, and all pairs of them.
 fn pairs_in<'r>(
-    evidence: &'r Evidence<'_>,
+    evidence: &'r DecodedRecord<'_>,
     tables: &Tables<'_>,
     cell: &Cell,
 ) -> (Vec<&'r str>, Vec<Compared<'r>>) {
@@ -118,7 +118,7 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
 }
 
 /// Names of the contenders of which another round may tell something: neither given up nor void for what they answered.
-fn comparable<'r>(evidence: &'r Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> Vec<&'r str> {
+fn comparable<'r>(evidence: &'r DecodedRecord<'_>, tables: &Tables<'_>, cell: &Cell) -> Vec<&'r str> {
     let all = samples(evidence, cell);
     let standings = standings(evidence, tables, cell, &all);
     let hopeless = |standing: &Standing| standing.checks.iter().any(Check::is_void);

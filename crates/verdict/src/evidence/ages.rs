@@ -45,7 +45,7 @@ mod tests {
     use assay_model::load::LoadTurn;
 
     use super::*;
-    use crate::evidence::window::Evidence;
+    use crate::evidence::window::DecodedRecord;
     use crate::testing;
 
     const fn ms(n: u64) -> Nanos {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     fn told(record: &assay_model::record::Record) -> Option<Ages> {
-        let evidence = Evidence::of(record).expect("readable");
+        let evidence = DecodedRecord::of(record).expect("readable");
         let server_runs = evidence.rounds.iter().flatten();
         of(server_runs
             .flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window))))

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Evidence as Found, Part};
+use assay_model::evidence::{Evidence, Proportion};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
 use assay_stats::lag::{Bounds, median};
 
 use crate::evidence::sample::{Sample, sample_of};
-use crate::evidence::window::{Evidence, Times};
+use crate::evidence::window::{DecodedRecord, Times};
 
 /// How long the requests of one contender in one cell took, in each round that counts.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct Percentile {
 }
 
 impl<'r> RoundTimes<'r> {
-    /// Those of a contender; `None` for one that is not in the record.
-    pub fn of(evidence: &'r Evidence<'_>, contender: &str, cell: &Cell) -> Option<Self> {
+    /// The times of a contender; `None` for one that is not in the record.
+    pub fn of(evidence: &'r DecodedRecord<'_>, contender: &str, cell: &Cell) -> Option<Self> {
         let entry = evidence.record.entry_of(contender)?;
         Some(Self(sample_of(evidence, entry, cell).times()))
     }
@@ -63,7 +63,7 @@ pub(crate) fn check(
         .filter(|(_, short)| *short > 0 && *short < rounds)
         .unzip();
     let most = short.into_iter().max()?;
-    let evidence = Found::FewAnswers { untold, rounds: Part::new(most, rounds) };
+    let evidence = Evidence::FewAnswers { untold, rounds: Proportion::new(most, rounds) };
     Some(Check::objection(Rule::Percentiles, CheckOutcome::Warn, evidence))
 }
 
@@ -86,7 +86,7 @@ mod tests {
         record
     }
 
-    /// Each of three replicas has a third of the turns, and too few answers by itself.
+    /// A replica of three has a third of the turns, and too few answers by itself.
     #[test]
     fn those_of_replicas_are_told_together() {
         let mut record = record([12_000; 6]);
@@ -117,7 +117,10 @@ mod tests {
             mixed.p99_ns
         );
         let check = mixed.checks.iter().find(|check| check.rule == Rule::Percentiles).expect("told");
-        assert_eq!(check.evidence, Found::FewAnswers { untold: vec![0.99], rounds: Part::new(3, 6) });
+        assert_eq!(
+            check.evidence,
+            Evidence::FewAnswers { untold: vec![0.99], rounds: Proportion::new(3, 6) }
+        );
         let none = of_a(&judged(&record([900; 6])));
         assert!(none.p99_ns.is_none() && none.checks.iter().all(|check| check.rule != Rule::Percentiles));
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::CONFIDENCE;
-use crate::evidence::window::{Block, Evidence, ServerRun, Times, Window};
+use crate::evidence::window::{Block, DecodedRecord, ServerRun, Times, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
@@ -24,9 +24,9 @@ const RESPONSES_OF_A_THIRD: f64 = 20.0;
 pub(crate) struct Sample<'r> {
     /// The contender.
     pub entry: &'r Entry,
-    /// Its run in each block: in each round, or in each group of one.
+    /// Run of the contender in each block: in each round, or in each group of one.
     pub runs: Vec<Option<&'r Run>>,
-    /// Its window in each block.
+    /// Window of the contender in each block.
     pub windows: Vec<Option<&'r Window<'r>>>,
     /// The blocks, in the order of the rounds.
     pub in_blocks: Vec<Block>,
@@ -35,7 +35,7 @@ pub(crate) struct Sample<'r> {
 }
 
 /// The contenders proper that were measured in `cell` at least once.
-pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+pub(crate) fn samples<'r>(evidence: &'r DecodedRecord<'_>, cell: &Cell) -> Vec<Sample<'r>> {
     let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let samples = proper.map(|entry| sample_of(evidence, entry, cell));
     samples.filter(|sample| sample.measured().next().is_some()).collect()
@@ -47,7 +47,7 @@ pub(crate) fn server_cpus(record: &Record) -> &str {
 }
 
 /// One contender, measured or not.
-pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
+pub(crate) fn sample_of<'r>(evidence: &'r DecodedRecord<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
     let server_cpus = server_cpus(evidence.record).parse::<CpuSet>().map_or(0, |cpus| cpus.len());
     let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.identity.name, cell);
     let runs = server_runs.iter().map(|server_run| server_run.map(|server_run| server_run.run)).collect();

@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Proportion};
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::speed::{CpuSpeed, GaugeSeen, SpeedTimes, WindowSpeed};
@@ -37,10 +37,10 @@ fn paced(record: &Record) -> Vec<Pace> {
     told.map(|((speed, is_odd), of_turn)| Pace { speed, is_odd, of_turn }).collect()
 }
 
-/// Those of turns, or of windows in one piece, in which it was far from usual.
-fn odd_of(paced: &[Pace], of_turn: bool) -> Part {
+/// Turns, or windows in one piece, in which the speed was far from usual.
+fn odd_of(paced: &[Pace], of_turn: bool) -> Proportion {
     let told = || paced.iter().filter(|pace| pace.of_turn == of_turn);
-    Part::new(told().filter(|pace| pace.is_odd).count(), told().count())
+    Proportion::new(told().filter(|pace| pace.is_odd).count(), told().count())
 }
 
 /// Before and after are one moment's work with another's: the mean of both stands for the window between them.
@@ -152,9 +152,9 @@ mod tests {
             Evidence::MachineSpeed { outliers, turns, .. } => (outliers, turns),
             other => panic!("{other:?}"),
         };
-        assert_eq!(parts(&record), (Part::new(0, 4), Some(Part::new(3, 24))));
+        assert_eq!(parts(&record), (Proportion::new(0, 4), Some(Proportion::new(3, 24))));
         windows(&mut record).for_each(|window| window.turns.truncate(0));
-        assert_eq!(parts(&record), (Part::new(0, 4), None));
+        assert_eq!(parts(&record), (Proportion::new(0, 4), None));
     }
 
     #[test]

@@ -52,11 +52,11 @@ pub struct Times {
 /// A window with its times; in everything else the measurement.
 #[derive(Clone, Debug)]
 pub struct Window<'r> {
-    /// As it is in the record.
+    /// The measurement as it is in the record.
     pub measured: &'r Measurement,
-    /// Its histograms.
+    /// Histograms of the window.
     pub times: Times,
-    /// Those of the window beside it that went straight to a proxy's upstream, where there was one.
+    /// Histograms of the window beside it that went straight to a proxy's upstream, where there was one.
     pub straight_times: Option<Times>,
     /// What counts of its turns; all that was ordered, where other windows were not asked.
     pub counting: Counting,
@@ -65,7 +65,7 @@ pub struct Window<'r> {
 /// One life of a contender with its windows.
 #[derive(Clone, Debug)]
 pub struct ServerRun<'r> {
-    /// As it is in the record.
+    /// The life as it is in the record.
     pub run: &'r Run,
     /// In the order in which they were measured.
     pub windows: Vec<Window<'r>>,
@@ -73,8 +73,8 @@ pub struct ServerRun<'r> {
 
 /// A record, decoded.
 #[derive(Clone, Debug)]
-pub struct Evidence<'r> {
-    /// As it is on disk.
+pub struct DecodedRecord<'r> {
+    /// The record as it is on disk.
     pub record: &'r Record,
     /// The lives of each round, in the order of the record's rounds and runs.
     pub rounds: Vec<Vec<ServerRun<'r>>>,
@@ -145,7 +145,7 @@ impl Times {
         self.quantile_among(q, 1)
     }
 
-    /// That quantile where it is told with those of other rounds.
+    /// The quantile where it is told with those of other rounds.
     pub(crate) fn quantile_among(&self, q: f64, rounds: usize) -> Option<Bounds> {
         if self.response.is_some() {
             return self.response_bounds_among(q, rounds);
@@ -154,13 +154,13 @@ impl Times {
         Some(Bounds { from_sent: value, from_due: Quantile { value, is_lower_bound: false } })
     }
 
-    /// Those bounds where they are told with those of other rounds, and enough requests lie beyond them for that.
+    /// Bounds of the response time where they are told with those of other rounds, and enough requests lie beyond them for that.
     pub(crate) fn response_bounds_among(&self, q: f64, rounds: usize) -> Option<Bounds> {
         let count = self.response.as_ref()?.count().saturating_add(self.censored.count());
         self.response_ends(q).filter(|_| is_resolved_among(count, q, rounds))
     }
 
-    /// Those bounds of however few requests.
+    /// Bounds of the response time, of however few requests.
     pub fn response_ends(&self, q: f64) -> Option<Bounds> {
         // The service time is without the wait for a free connection.
         let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
@@ -247,7 +247,7 @@ impl Deref for Window<'_> {
     }
 }
 
-impl<'r> Evidence<'r> {
+impl<'r> DecodedRecord<'r> {
     /// Decodes all windows of a record.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl<'r> Evidence<'r> {
 }
 
 impl<'r> ServerRun<'r> {
-    /// Its window in a cell.
+    /// The window in a cell.
     pub(crate) fn window(&self, cell: &Cell) -> Option<&Window<'r>> {
         self.windows.iter().find(|window| window.cell == *cell)
     }
@@ -328,23 +328,23 @@ mod tests {
         let again = |run: &Run, replica| Run { replica, ..run.clone() };
         let further = [1, u32::MAX].map(|replica| again(&record.rounds[1].runs[0], replica));
         record.rounds[1].runs.extend(further);
-        let evidence = Evidence::of(&record).expect("readable");
+        let evidence = DecodedRecord::of(&record).expect("readable");
         let block = |round, group, replica| Block { round, group, replica };
         let all = [block(0, 0, 0), block(1, 0, 0), block(1, 0, 1), block(1, 0, u32::MAX)];
         assert_eq!(evidence.blocks(&cell), all);
         let there = |name| evidence.server_runs(name, &cell).iter().map(Option::is_some).collect::<Vec<_>>();
         assert_eq!((there("a"), there("b")), (vec![true; 4], vec![true, true, false, false]));
         record.rounds[0].runs[1].group = u32::MAX;
-        let evidence = Evidence::of(&record).expect("readable");
+        let evidence = DecodedRecord::of(&record).expect("readable");
         assert_eq!(evidence.blocks(&cell)[..2], [block(0, 0, 0), block(0, u32::MAX, 0)]);
     }
 
-    /// Whatever is asked of a record with a spoilt histogram: the answer is the same error.
+    /// A record with a spoilt histogram has one error as its answer, whatever is asked of it.
     #[test]
     fn a_histogram_that_cannot_be_read_is_the_same_error_everywhere() {
         let mut record = testing::record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])]);
         record.rounds[1].runs[0].cells[0].load.latency.service_hdr = "HISTFAAA".to_owned();
-        let error = Evidence::of(&record).expect_err("unreadable");
+        let error = DecodedRecord::of(&record).expect_err("unreadable");
         let told = error.to_string();
         assert!(told.contains("the histogram of a in round 2 (hello at 64)"), "{told}");
         assert_eq!(crate::judge(&record).expect_err("judged"), error);

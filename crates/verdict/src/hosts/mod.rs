@@ -9,7 +9,7 @@ mod tests;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
-use assay_model::evidence::{Evidence as Found, HostsAlike};
+use assay_model::evidence::{Evidence, HostsAlike};
 use assay_model::hosts::HostStanding;
 use assay_model::lab::{GeneratorHost, HostRole, PlacedHost};
 use assay_model::load::{GeneratorShare, LoadReport};
@@ -22,10 +22,10 @@ pub(crate) use beside::check;
 pub(crate) use link::full_network;
 
 use super::median;
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 
 /// The hosts in the order of the record: the servers', the database's, those from which load came.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<HostStanding> {
+pub(crate) fn judge(evidence: &DecodedRecord<'_>) -> Vec<HostStanding> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     let mut between_servers = servers::compare(evidence);
@@ -137,7 +137,7 @@ impl<'r> Part<'r> {
     /// Whether it began last where that mattered, or did not send when or what was due.
     fn is_late(&self) -> bool {
         let began_late = self.window.load.checks.iter().any(|check| match &check.evidence {
-            Found::Generators { lost, latest, .. } => {
+            Evidence::Generators { lost, latest, .. } => {
                 check.outcome != CheckOutcome::Pass && lost.is_empty() && *latest == self.share.name
             }
             _ => false,
@@ -156,7 +156,7 @@ fn lost(record: &Record, host: &str, parts: &[Part<'_>]) -> Vec<String> {
     in_windows.chain(without).collect()
 }
 
-/// Its right answers, and those of all in the same windows.
+/// Right answers of one host, and of all in the same windows.
 fn own_and_all(parts: &[Part<'_>]) -> (u64, u64) {
     let told = parts.iter().filter_map(|part| Some((part.own()?.window.ok, part.window.load.window.ok)));
     told.fold((0, 0), |(mine, all), (own, sum)| (total([mine, own]), total([all, sum])))
@@ -193,7 +193,7 @@ fn counts(window: &Measurement) -> bool {
 
 /// The check that there is nothing to compare, or nothing to object.
 fn alike(of_servers: bool, hosts: usize, windows: usize) -> Check {
-    let evidence = Found::HostsAlike(HostsAlike {
+    let evidence = Evidence::HostsAlike(HostsAlike {
         of_servers,
         hosts: hosts as u64,
         windows: windows as u64,

@@ -11,17 +11,17 @@ use assay_stats::robust::geometric_mean;
 use assay_stats::unpaired::welch_log_ratio;
 
 use super::beside::{apart, shared};
-use crate::evidence::window::{Evidence, ServerRun};
+use crate::evidence::window::{DecodedRecord, ServerRun};
 
 /// The windows in which servers were on a host: all, where it is the only one.
-pub(super) fn windows_on(evidence: &Evidence<'_>, host: &PlacedHost) -> usize {
+pub(super) fn windows_on(evidence: &DecodedRecord<'_>, host: &PlacedHost) -> usize {
     let rounds = evidence.record.rounds.iter().zip(&evidence.rounds);
     let there = rounds.filter(|(round, _)| round.server_host.as_ref().is_none_or(|name| *name == host.name));
     there.flat_map(|(_, server_runs)| server_runs).map(|server_run| server_run.windows.len()).sum()
 }
 
 /// What the servers of each host reached over what they reached on the others, by its name; nothing where hosts did not take turns.
-pub(super) fn compare<'r>(evidence: &Evidence<'r>) -> BTreeMap<&'r str, BesideHosts> {
+pub(super) fn compare<'r>(evidence: &DecodedRecord<'r>) -> BTreeMap<&'r str, BesideHosts> {
     let levels = levels(evidence);
     let confidence = shared(evidence.record.server_hosts.len());
     let of = |host: &'r PlacedHost| {
@@ -38,7 +38,7 @@ pub(super) fn compare<'r>(evidence: &Evidence<'r>) -> BTreeMap<&'r str, BesideHo
 type Place<'e> = (&'e str, usize);
 
 /// How fast the servers of each round were on its host: the geometric mean over all that were measured in each of these rounds.
-fn levels<'r>(evidence: &Evidence<'r>) -> Vec<(&'r str, f64)> {
+fn levels<'r>(evidence: &DecodedRecord<'r>) -> Vec<(&'r str, f64)> {
     let rounds = evidence.record.rounds.iter().zip(&evidence.rounds);
     let hosted = rounds.filter_map(|(round, server_runs)| {
         Some((round.server_host.as_deref()?, rates(evidence, server_runs)))
@@ -53,7 +53,7 @@ fn levels<'r>(evidence: &Evidence<'r>) -> Vec<(&'r str, f64)> {
 }
 
 /// The rates of one round that count, of first processes in closed loops.
-fn rates<'e>(evidence: &'e Evidence<'_>, server_runs: &'e [ServerRun<'_>]) -> BTreeMap<Place<'e>, f64> {
+fn rates<'e>(evidence: &'e DecodedRecord<'_>, server_runs: &'e [ServerRun<'_>]) -> BTreeMap<Place<'e>, f64> {
     let cells = evidence.record.experiment.cells();
     let first = server_runs.iter().filter(|server_run| server_run.run.replica == 0);
     let windows = first.flat_map(|of| of.windows.iter().map(|window| (of.run.contender.as_str(), window)));

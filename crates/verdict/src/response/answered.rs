@@ -17,14 +17,14 @@ use assay_stats::order::median_interval;
 
 use crate::doubts::objections::{answered_by_itself, errors};
 use crate::evidence::sample::{Sample, samples};
-use crate::evidence::window::{Evidence, Window};
+use crate::evidence::window::{DecodedRecord, Window};
 use crate::response::latency::too_few;
 use crate::{CONFIDENCE, interval, point};
 
 const NS_PER_MS: f64 = 1e6;
 
 /// Judges every closed loop where the experiment names times, and every one that ends with a number of requests.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<AnsweredVerdict> {
+pub(crate) fn judge(evidence: &DecodedRecord<'_>) -> Vec<AnsweredVerdict> {
     let record = evidence.record;
     let within_ms = &record.experiment.answered_within_ms;
     let is_told = |cell: &Cell| is_counted(cell) || (cell.offered.is_closed() && !within_ms.is_empty());
@@ -42,7 +42,7 @@ fn is_counted(cell: &Cell) -> bool {
     matches!(cell.offered, Offered::Requests(_))
 }
 
-fn standings(evidence: &Evidence<'_>, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
+fn standings(evidence: &DecodedRecord<'_>, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
     let mut standings: Vec<AnsweredStanding> =
         samples(evidence, cell).iter().map(|sample| standing(sample, cell, within_ms)).collect();
     let soon = |standing: &AnsweredStanding| standing.shares.iter().map(|share| share.estimate).sum::<f64>();
@@ -107,8 +107,8 @@ pub fn never_answered(window: &Window<'_>) -> u64 {
     }
 }
 
-/// Those that failed in the window or later, whenever they were sent, and those that were still unanswered when nobody waited any more.
-/// Without the former's number it is of all that failed, also before the window.
+/// Requests that failed in the window or later, whenever they were sent, and requests that were still unanswered when nobody waited any more. Without
+/// the former's number it is of all that failed, also before the window.
 fn unanswered(window: &Measurement) -> u64 {
     let LoadReport { books, window: inside, .. } = &window.load;
     let failed = match inside.failed_later {
@@ -122,7 +122,7 @@ fn unanswered(window: &Measurement) -> u64 {
 mod tests {
     use super::*;
     use crate::testing;
-    use assay_model::evidence::Part;
+    use assay_model::evidence::Proportion;
     use assay_model::load::ErrorClass;
     use assay_model::record::Record;
     use assay_model::rule::Rule;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn judged(record: &Record) -> Vec<AnsweredVerdict> {
-        judge(&Evidence::of(record).expect("readable"))
+        judge(&DecodedRecord::of(record).expect("readable"))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             round.runs.iter_mut().for_each(|run| run.cells[0].machine.steal_share = 0.5);
         }
         let verdict = judged(&record).remove(0);
-        let few = Withheld::FewWindows { windows: Part::new(1, 3), rules: vec![Rule::Steal] };
+        let few = Withheld::FewWindows { windows: Proportion::new(1, 3), rules: vec![Rule::Steal] };
         assert_eq!(verdict.standings[0].withheld, Some(few));
         assert!(verdict.standings[0].shares.is_empty());
         record.experiment.answered_within_ms.clear();

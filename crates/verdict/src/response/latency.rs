@@ -4,8 +4,8 @@
 //! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
 
 use assay_model::check::CheckOutcome;
-use assay_model::evidence::{Part, Withheld};
-use assay_model::experiment::{Cell, Experiment};
+use assay_model::evidence::{Proportion, Withheld};
+use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
@@ -17,16 +17,16 @@ use assay_stats::sequential::Settled;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
-use crate::costs::energy::energy_per_answer;
 use crate::doubts::looks::watched;
 use crate::doubts::objections::{answered_by_itself, broken_rules, errors, generator_objections};
-use crate::during::rates;
+use crate::evidence::energy::energy_per_answer;
 use crate::evidence::measured::Measured;
 use crate::evidence::percentiles;
 use crate::evidence::sample::{Sample, sample_of, samples};
-use crate::evidence::window::{Evidence, Window};
+use crate::evidence::window::{DecodedRecord, Window};
 use crate::response::lag;
-use crate::{CONFIDENCE, closed, interval, offered_rate, point};
+use crate::response::rates;
+use crate::{CONFIDENCE, closed, interval, offered_rate, point, with_compared_tails};
 
 /// The percentiles that are told.
 pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -34,17 +34,17 @@ pub(crate) const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 const TAIL: f64 = 0.99;
 
 /// Judges every cell in which a rate was offered to somebody, or would have been if one were known.
-pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict> {
+pub(crate) fn judge(evidence: &DecodedRecord<'_>, margin: f64) -> Vec<LatencyVerdict> {
     let record = evidence.record;
     let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
     let judged = cells.map(|cell| judge_cell(evidence, cell));
     let mut judged: Vec<_> = judged.filter(|(verdict, _)| !verdict.standings.is_empty()).collect();
-    let tables = closed(record).len() + compared_cells(&record.experiment).len();
+    let tables = closed(record).len() + with_compared_tails(&record.experiment).len();
     compare(&mut judged, (tables.max(1), watched(record)), margin);
     judged.into_iter().map(|(verdict, _)| verdict).collect()
 }
 
-fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Tails<'r>) {
+fn judge_cell<'r>(evidence: &'r DecodedRecord<'_>, cell: Cell) -> (LatencyVerdict, Tails<'r>) {
     let samples = samples(evidence, &cell);
     let mut standings: Vec<LatencyStanding> =
         samples.iter().filter_map(|sample| standing(evidence, sample, &cell)).collect();
@@ -61,7 +61,7 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
     (LatencyVerdict { cell, standings, pairs: Vec::new() }, tails)
 }
 
-fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
+fn standing(evidence: &DecodedRecord<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
     let short = percentiles::check(sample, &QUANTILES, |times, q, rounds| {
@@ -89,7 +89,7 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
     })
 }
 
-/// Those who were to be measured in a cell, and to whom no rate could be offered.
+/// Contenders that were to be measured in a cell, and to which no rate could be offered.
 fn without_a_rate(record: &Record, cell: &Cell, known: &[LatencyStanding]) -> Vec<LatencyStanding> {
     let is_left_out = |entry: &&Entry| {
         let name = &entry.identity.name;
@@ -114,7 +114,7 @@ fn without_a_rate(record: &Record, cell: &Cell, known: &[LatencyStanding]) -> Ve
 
 /// Why nothing is told of windows of which so few count.
 pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> Withheld {
-    Withheld::FewWindows { windows: Part::new(counting, measured), rules: broken_rules(sample) }
+    Withheld::FewWindows { windows: Proportion::new(counting, measured), rules: broken_rules(sample) }
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
@@ -152,21 +152,14 @@ fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], (tables, looks): (usize, L
     }
 }
 
-/// The cells in which tails are compared: at shares of their own capacities the rates differ, so that a longer one is no
-/// verdict on anybody.
-pub(crate) fn compared_cells(experiment: &Experiment) -> Vec<Cell> {
-    let cells = experiment.cells().into_iter();
-    cells.filter(|cell| cell.offered.is_rate() && !matches!(cell.offered, Offered::Share(_))).collect()
-}
-
 /// What is compared: the tails of everybody in each cell.
-pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
+pub(crate) fn measured(evidence: &DecodedRecord<'_>) -> Vec<Measured> {
     let of = |cell: Cell| {
         let (_, tails) = judge_cell(evidence, cell.clone());
         let names = tails.0.iter().map(|(name, _)| (*name).to_owned());
         Measured { contenders: names.zip(tails.windows()).collect(), is_tail: true, cell }
     };
-    let all = compared_cells(&evidence.record.experiment).into_iter().map(of);
+    let all = with_compared_tails(&evidence.record.experiment).into_iter().map(of);
     all.filter(|table| !table.contenders.is_empty()).collect()
 }
 
@@ -221,13 +214,13 @@ mod tests {
     use super::*;
     use crate::testing;
     use assay_model::check::Check;
-    use assay_model::evidence::Evidence as Found;
+    use assay_model::evidence::Evidence;
     use assay_model::load::Arrival;
     use assay_model::rule::Rule;
     use assay_stats::Histogram;
 
     fn judged(record: &Record) -> Vec<LatencyVerdict> {
-        judge(&Evidence::of(record).expect("readable"), 0.01)
+        judge(&DecodedRecord::of(record).expect("readable"), 0.01)
     }
 
     /// Adds to each run of `name` a window at a rate, with 10,000 responses of which a fiftieth takes `tail_us(round)`.
@@ -290,7 +283,7 @@ mod tests {
             sent.record_n(40_000, 9_800);
             sent.record_n(14_940_000, 200);
             window.load.latency.response_from_sent_hdr = Some(sent.to_hdr_base64().expect("histogram"));
-            let evidence = Found::Told { sentence: "late".to_owned() };
+            let evidence = Evidence::Told { sentence: "late".to_owned() };
             window.load.checks.push(Check::objection(Rule::SendLag, CheckOutcome::Void, evidence));
             assert!(window.void_rules().is_empty());
         }
@@ -301,7 +294,7 @@ mod tests {
         let [check] = a.checks.as_slice() else { panic!("{:?}", a.checks) };
         assert!(
             check.rule == Rule::SendLag
-                && matches!(&check.evidence, Found::LateRequests { unknown, .. } if unknown == &[0.5, 0.9]),
+                && matches!(&check.evidence, Evidence::LateRequests { unknown, .. } if unknown == &[0.5, 0.9]),
             "{check:?}"
         );
     }
@@ -427,7 +420,7 @@ mod tests {
             run.cells.iter_mut().for_each(|window| window.machine.steal_share = 0.5);
         }
         let verdict = judged(&record).remove(0);
-        let few = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
+        let few = Withheld::FewWindows { windows: Proportion::new(2, 6), rules: vec![Rule::Steal] };
         assert_eq!(verdict.standings[0].withheld, Some(few));
         assert!(verdict.standings[0].quantiles.is_empty());
     }

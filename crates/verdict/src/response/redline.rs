@@ -7,19 +7,19 @@ use assay_stats::lag::median;
 use assay_stats::redline::End;
 use assay_stats::robust::geometric_mean;
 
-use crate::during::course::is_void;
-use crate::during::rates::course_in;
 use crate::evidence::sample::{offered_rate, sample_of};
-use crate::evidence::window::{Evidence, Window};
+use crate::evidence::window::{DecodedRecord, Window};
+use crate::response::course::is_void;
+use crate::response::rates::course_in;
 
 /// Judges every cell in which a redline was searched.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<RedlineVerdict> {
+pub(crate) fn judge(evidence: &DecodedRecord<'_>) -> Vec<RedlineVerdict> {
     let cells = evidence.record.experiment.cells().into_iter();
     let searched = cells.filter(|cell| cell.offered.is_search());
     searched.map(|cell| judge_cell(evidence, cell)).filter(|judged| !judged.standings.is_empty()).collect()
 }
 
-fn judge_cell(evidence: &Evidence<'_>, cell: Cell) -> RedlineVerdict {
+fn judge_cell(evidence: &DecodedRecord<'_>, cell: Cell) -> RedlineVerdict {
     let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let mut standings: Vec<RedlineStanding> =
         proper.filter_map(|entry| standing(evidence, entry, &cell)).collect();
@@ -28,7 +28,7 @@ fn judge_cell(evidence: &Evidence<'_>, cell: Cell) -> RedlineVerdict {
     RedlineVerdict { cell, standings }
 }
 
-fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<RedlineStanding> {
+fn standing(evidence: &DecodedRecord<'_>, entry: &Entry, cell: &Cell) -> Option<RedlineStanding> {
     let runs: Vec<&Run> = evidence
         .record
         .rounds
@@ -108,7 +108,7 @@ fn not_begun(entry: &Entry, cell: &Cell, runs: &[&Run]) -> Option<RedlineStandin
 
 /// The windows at one rate.
 fn windows_at<'e, 'r>(
-    evidence: &'e Evidence<'r>,
+    evidence: &'e DecodedRecord<'r>,
     contender: &str,
     cell: &Cell,
     per_second: f64,
@@ -122,7 +122,7 @@ fn windows_at<'e, 'r>(
     server_runs.flat_map(|server_run| &server_run.windows).filter(at).collect()
 }
 
-/// Their median response time, where there are answers enough and it is known.
+/// Median response time of some windows, where there are answers enough and it is known.
 fn median_of(windows: &[&Window<'_>]) -> Option<f64> {
     let medians = windows.iter().filter_map(|window| window.times.response_bounds(0.5));
     median(&medians.collect::<Vec<_>>())?.exact().map(|ns| ns as f64)
@@ -137,8 +137,8 @@ fn fastest_of(windows: &[&Window<'_>]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::during::course::tests::window;
-    use crate::during::course::{Course, Next};
+    use crate::response::course::tests::window;
+    use crate::response::course::{Course, Next};
     use crate::testing;
     use assay_model::check::CheckOutcome;
     use assay_model::record::Record;

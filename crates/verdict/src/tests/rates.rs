@@ -11,9 +11,9 @@ use assay_model::units::Nanos;
 use assay_model::verdict::{LimitedBy, RedlineEnd, Standing, Verdict};
 
 use super::{check, of, spoil};
-use crate::during::course::{Course, Next};
-use crate::during::rates::{course_of, first_capacity};
 use crate::evidence::turns::throughput;
+use crate::response::course::{Course, Next};
+use crate::response::rates::{course_of, first_capacity};
 use crate::testing::{judged, record};
 
 /// Six rounds of `a` and `b` in turns. Others took a fifth of the server's CPUs in one turn of `a` in four, which makes its windows void

@@ -19,9 +19,9 @@ const LEAST_RATIO: f64 = 1.2;
 /// Most counts that are told of a part: the first few explain it, more hide them.
 const MOST_COUNTS: usize = 2;
 
-/// One of two contenders that are compared.
+/// One of two contenders whose spending is compared.
 #[derive(Clone, Copy)]
-pub(super) struct Side<'s> {
+pub(super) struct Spender<'s> {
     /// Its name.
     pub(super) name: &'s str,
     /// What it spent in each block of the run; none where it was not profiled.
@@ -29,7 +29,7 @@ pub(super) struct Side<'s> {
 }
 
 /// The difference of `other` to `base`; `None` unless both were profiled in at least two common blocks.
-pub(super) fn difference(base: Side<'_>, other: Side<'_>) -> Option<Difference> {
+pub(super) fn difference(base: Spender<'_>, other: Spender<'_>) -> Option<Difference> {
     let common = base.restarts.iter().zip(other.restarts);
     let pairs: Vec<(&Spent, &Spent)> =
         common.filter_map(|(base, other)| Some((base.as_ref()?, other.as_ref()?))).collect();

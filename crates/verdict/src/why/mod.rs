@@ -25,12 +25,12 @@ use assay_model::why::{Difference, Event, Spending, Why};
 
 use crate::budget::{rules_version, samples_by_part};
 use crate::capacity::limit::full_link;
-use crate::costs::energy::energy_per_answer;
-use crate::costs::price::price_of_a_million;
+use crate::evidence::energy::energy_per_answer;
+use crate::evidence::price::price_of_a_million;
 use crate::evidence::sample::{Sample, samples};
-use crate::evidence::window::Evidence;
+use crate::evidence::window::DecodedRecord;
 use crate::{SERVER_SATURATED, median};
-use difference::{Side, difference};
+use difference::{Spender, difference};
 use held_up::{busy_share, causes, in_order};
 use spending::{Spent, spending, watching};
 
@@ -42,7 +42,7 @@ const CALLS_LOST: &str = "more than a twentieth of the events of its system call
     they would show is looked for";
 
 /// What profiles tell of each cell in which there are any, in the experiment's order.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
+pub(crate) fn judge(evidence: &DecodedRecord<'_>) -> Vec<Why> {
     let settings = evidence.record.settings_had();
     let cells = evidence.record.experiment.cells().into_iter();
     let cells = cells.filter(|cell| settings.contains(&cell.setting()));
@@ -54,8 +54,8 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<Why> {
     profiled.iter().filter_map(told).collect()
 }
 
-/// Who was profiled in a cell.
-fn profiled(evidence: &Evidence<'_>, cell: &Cell) -> Vec<Profiled> {
+/// Contenders that were profiled in a cell.
+fn profiled(evidence: &DecodedRecord<'_>, cell: &Cell) -> Vec<Profiled> {
     samples(evidence, cell).iter().filter_map(|sample| Profiled::of(evidence, sample, cell)).collect()
 }
 
@@ -92,7 +92,7 @@ struct Profiled {
 
 impl Profiled {
     /// `None` where no restart tells anything.
-    fn of(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<Self> {
+    fn of(evidence: &DecodedRecord<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<Self> {
         let profiles: Vec<Option<&Profile>> =
             sample.runs.iter().map(|run| profile_in((*run)?, cell)).collect();
         let restarts: Vec<Option<Spent>> = profiles.iter().map(|profile| spent((*profile)?)).collect();
@@ -109,8 +109,8 @@ impl Profiled {
         Some(Self { spending, restarts })
     }
 
-    fn side(&self) -> Side<'_> {
-        Side { name: &self.spending.contender, restarts: &self.restarts }
+    fn side(&self) -> Spender<'_> {
+        Spender { name: &self.spending.contender, restarts: &self.restarts }
     }
 }
 
@@ -126,7 +126,7 @@ fn profile_in<'r>(run: &'r Run, cell: &Cell) -> Option<&'r Profile> {
 
 /// What the profiles of a sample show to hold answers up, and a full link, which its windows show.
 fn held_up<'p>(
-    evidence: &Evidence<'_>,
+    evidence: &DecodedRecord<'_>,
     sample: &Sample<'_>,
     profiles: impl Iterator<Item = &'p Profile>,
 ) -> Vec<HeldUp> {

@@ -7,7 +7,7 @@ use assay_model::load::Arrival;
 use assay_model::network::Network;
 use assay_model::part::Part;
 use assay_model::profile::{
-    Clock, Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, Stack, SystemCall, Traced,
+    CallStack, Clock, Facet, Frame, FrameKind, Owner, Profile, Refused, Sampled, SystemCall, Traced,
 };
 use assay_model::record::{Measurement, Run};
 use assay_model::units::Nanos;
@@ -16,7 +16,7 @@ use assay_model::why::Event;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::difference::{Side, difference};
+use super::difference::{Spender, difference};
 use super::spending::{Spent, spending};
 use crate::testing;
 
@@ -49,8 +49,8 @@ fn restarts(truth: &[(Part, f64)], counts: &[(Event, f64)], seed: u64) -> Vec<Op
     (0..RESTARTS).map(|_| Some(spent(&one(), counts))).collect()
 }
 
-fn side<'s>(name: &'s str, restarts: &'s [Option<Spent>]) -> Side<'s> {
-    Side { name, restarts }
+fn side<'s>(name: &'s str, restarts: &'s [Option<Spent>]) -> Spender<'s> {
+    Spender { name, restarts }
 }
 
 const NGINX: [(Part, f64); 4] =
@@ -81,7 +81,7 @@ fn the_parts_that_differ_are_told_by_size_and_the_others_are_folded() {
     assert!(told.parts[0].because.is_empty(), "no call speaks of compiled code");
 }
 
-/// Whatever is spent: each part is told or folded, and all of them are the difference of the totals.
+/// Parts are told or folded, whatever is spent, and all of them are the difference of the totals.
 #[test]
 fn parts_add_up_to_the_difference_of_the_totals() {
     for seed in 0..50 {
@@ -140,7 +140,7 @@ fn half_seen(refused: Vec<Refused>) -> Profile {
     let usage = Usage { user_ns: Nanos(40_000), system_ns: Nanos(60_000), threads: 9, ..Usage::default() };
     let frames =
         vec![Frame { symbol: Some("handle".into()), module: Some("a".into()), kind: FrameKind::Native }];
-    let stacks = vec![Stack { owner: Owner::Server, thread: 0, frames: vec![0], samples: 4 }];
+    let stacks = vec![CallStack { owner: Owner::Server, thread: 0, frames: vec![0], samples: 4 }];
     let interval_ns = Nanos(10_000);
     let sampled = Sampled { answers: 10, usage, frames, stacks, interval_ns, ..Sampled::default() };
     Profile {
@@ -223,7 +223,7 @@ fn a_full_link_holds_answers_up() {
         user_namespace: false,
     });
     let usage = Usage { user_ns: Nanos(9), ..Usage::default() };
-    let stacks = vec![Stack { owner: Owner::Server, thread: 0, frames: Vec::new(), samples: 9 }];
+    let stacks = vec![CallStack { owner: Owner::Server, thread: 0, frames: Vec::new(), samples: 9 }];
     for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
         let window = &mut run.cells[0];
         let to_generator = Flow { peak_bytes_per_second: 12.4e6, ..Flow::default() };
@@ -267,7 +267,7 @@ fn an_answer_of_our_own_tcp_has_the_parts_that_the_kernels_has() {
     ];
     profile.sampled.frames.extend(busy.map(|(symbol, _)| library(symbol)));
     // Each below the program's own function, which calls the library instead of the kernel.
-    let stack = |(at, (_, samples)): (u32, (&str, u64))| Stack {
+    let stack = |(at, (_, samples)): (u32, (&str, u64))| CallStack {
         owner: Owner::Server,
         thread: 0,
         frames: vec![at, 0],
@@ -295,7 +295,7 @@ fn what_the_stack_saves_is_the_parts_that_vanish() {
             let mut profile = Profile { cell: cell.clone(), ..half_seen(Vec::new()) };
             let receive = Frame { symbol: Some("tcp_v4_rcv".into()), module: None, kind: FrameKind::Kernel };
             profile.sampled.frames.push(receive);
-            let kernels = Stack { owner: Owner::Server, thread: 0, frames: vec![1], samples: 6 };
+            let kernels = CallStack { owner: Owner::Server, thread: 0, frames: vec![1], samples: 6 };
             let of_answers = if place == 0 { Some(kernels) } else { None };
             profile.sampled.stacks.extend(of_answers);
             profile.sampled.usage.system_ns = Nanos(60_000 * (1 - place as u64));

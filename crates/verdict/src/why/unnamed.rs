@@ -41,7 +41,7 @@ pub(super) fn unnamed<'s>(restarts: impl Iterator<Item = &'s ByFile>) -> Vec<Unn
 
 #[cfg(test)]
 mod tests {
-    use assay_model::profile::{Frame, Stack};
+    use assay_model::profile::{CallStack, Frame};
 
     use super::*;
 
@@ -59,7 +59,7 @@ mod tests {
             frame(None, None, FrameKind::Unknown),
         ];
         let stack =
-            |(samples, frame)| Stack { owner: Owner::Server, thread: 0, frames: vec![frame], samples };
+            |(samples, frame)| CallStack { owner: Owner::Server, thread: 0, frames: vec![frame], samples };
         let stacks = counts.into_iter().zip(0..).map(stack).collect();
         by_file(&Sampled { frames, stacks, ..Sampled::default() })
     }

@@ -28,14 +28,14 @@ const NEED_WAKEUP: u32 = 1;
 
 /// Where a ring is in its socket's address space (`XDP_PGOFF_*` of linux/if_xdp.h).
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum RingKind {
     Receive,
     Transmit,
     Fill,
     Completion,
 }
 
-impl Kind {
+impl RingKind {
     fn offset(self) -> u64 {
         match self {
             Self::Receive => 0,
@@ -69,7 +69,7 @@ impl Queue {
     /// Maps a ring of `size` entries, a power of two.
     pub(super) fn of(
         socket: BorrowedFd<'_>,
-        kind: Kind,
+        kind: RingKind,
         offsets: XdpRingOffset,
         size: u32,
     ) -> io::Result<Self> {

@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::bpf::Mode;
 use super::error::Step;
-use super::queue::{Kind, Queue};
+use super::queue::{Queue, RingKind};
 use crate::memory::Mapping;
 
 /// Frames that may wait for us, and the size of their rings; a power of two. The kernel drops what arrives at a full ring, and a
@@ -108,10 +108,10 @@ fn register(socket: OwnedFd, frame_bytes: usize) -> io::Result<Parts> {
     let offsets = sockopt::xdp_mmap_offsets(&socket)?;
     let queue = |kind, offsets, size| Queue::of(socket.as_fd(), kind, offsets, size);
     Ok(Parts {
-        receive: queue(Kind::Receive, offsets.rx, ARRIVING)?,
-        fill: queue(Kind::Fill, offsets.fr, ARRIVING)?,
-        transmit: queue(Kind::Transmit, offsets.tx, LEAVING)?,
-        completion: queue(Kind::Completion, offsets.cr, LEAVING)?,
+        receive: queue(RingKind::Receive, offsets.rx, ARRIVING)?,
+        fill: queue(RingKind::Fill, offsets.fr, ARRIVING)?,
+        transmit: queue(RingKind::Transmit, offsets.tx, LEAVING)?,
+        completion: queue(RingKind::Completion, offsets.cr, LEAVING)?,
         memory: Arc::new(memory),
         socket: Arc::new(socket),
     })

@@ -1,6 +1,6 @@
 //! Findings as JUnit XML: one suite per server, one case per rule.
 
-use assay_model::conformance::{CheckedServer, Finding, Ruling, Severity};
+use assay_model::conformance::{CheckedServer, RuleFinding, Ruling, Severity};
 use assay_report::foreign::line;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -35,7 +35,7 @@ fn without_rules(name: &str, why: &str) -> TestSuite {
     suite
 }
 
-fn case(server: &CheckedServer, finding: &Finding) -> TestCase {
+fn case(server: &CheckedServer, finding: &RuleFinding) -> TestCase {
     let mut status = match (finding.ruling, finding.severity) {
         (Ruling::Kept, _) => TestCaseStatus::success(),
         (Ruling::Broken, Severity::Must) => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn what_a_server_answers_stays_text() {
         let hostile = "\u{1b}[31m\u{9b}\u{202e}\u{0}\u{fffe}]]><!-- \" onerror='x'";
-        let finding = Finding {
+        let finding = RuleFinding {
             rule: hostile.to_owned(),
             source: hostile.to_owned(),
             sentence: hostile.to_owned(),

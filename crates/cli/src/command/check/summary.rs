@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::conformance::{CheckedServer, Conformance, Finding, Ruling, Severity};
+use assay_model::conformance::{CheckedServer, Conformance, RuleFinding, Ruling, Severity};
 use assay_model::record::NotRun;
 use assay_report::foreign;
 use assay_report::format::score;
@@ -25,7 +25,7 @@ pub(super) fn server(server: &CheckedServer, quiet: bool) -> String {
     out
 }
 
-fn finding(finding: &Finding) -> String {
+fn finding(finding: &RuleFinding) -> String {
     let mark = match (finding.ruling, finding.severity) {
         (Ruling::Kept, _) => "kept",
         (Ruling::Broken, Severity::Must) => "BROKEN",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_engine::{Config, Uring};
 use assay_host::doctor::{Facts, IoUring, diagnose, fix, measure};
 use assay_lab::Exit;
-use assay_model::doctor::{Diagnosis, Fitness, Setting};
+use assay_model::doctor::{Diagnosis, Fitness, KernelSetting};
 use assay_model::units::Nanos;
 use assay_report::foreign;
 
@@ -70,7 +70,7 @@ fn try_io_uring() -> IoUring {
 }
 
 /// Sets what this user may set and tells each step; whether anything was set.
-fn mend(settings: &[Setting]) -> bool {
+fn mend(settings: &[KernelSetting]) -> bool {
     if settings.is_empty() {
         output::note("nothing to set: what objects here is not mended by a setting");
         return false;

@@ -40,7 +40,7 @@ impl Shown {
 }
 
 /// What is known of the load; taken off the screen when dropped.
-pub(super) struct Live {
+pub(super) struct LiveLoad {
     shown: Shown,
     ascii: bool,
     board: LoadBoard,
@@ -56,7 +56,7 @@ pub(super) struct Live {
     began: Option<(Instant, Nanos)>,
 }
 
-impl Live {
+impl LiveLoad {
     pub(super) fn new(plan: &LoadPlan, shown: Shown, ascii: bool) -> Self {
         Self {
             shown,
@@ -161,7 +161,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveLoad {
     fn drop(&mut self) {
         screen::clear();
     }
@@ -173,11 +173,11 @@ mod tests {
     use assay_model::load::LoadSecond;
     use assay_stats::Histogram;
 
-    fn live(span: Span) -> Live {
+    fn live(span: Span) -> LiveLoad {
         let target = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
         let warmup = Nanos::from_millis(2000);
         let plan = LoadPlan { connections: 9000, warmup, span, ..LoadPlan::new(target, Vec::new()) };
-        Live::new(&plan, Shown::Nothing, false)
+        LiveLoad::new(&plan, Shown::Nothing, false)
     }
 
     fn at(phase: Phase, elapsed_ms: u64, issued: u64) -> Progress {

@@ -30,7 +30,7 @@ use crate::secrets::secrets;
 use crate::{output, signals};
 use answers::Answers;
 use fleet::Crew;
-use live::{Live, Shown};
+use live::{LiveLoad, Shown};
 use seconds::Seconds;
 use server::{Server, Watch};
 
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     };
     let measure = |plan: &LoadPlan, seconds: &mut Seconds| {
-        let live = Live::new(plan, shown, arguments.ascii);
+        let live = LiveLoad::new(plan, shown, arguments.ascii);
         measure(plan, &crew, server.as_ref(), seconds, live, &stop)
     };
     let mut report = measure(&plan, &mut seconds)?;
@@ -94,7 +94,7 @@ fn measure(
     crew: &Crew,
     server: Option<&Server>,
     seconds: &mut Seconds,
-    mut live: Live,
+    mut live: LiveLoad,
     stop: &Arc<AtomicBool>,
 ) -> Result<LoadReport, Failure> {
     let watch = server.map(|server| server.watch(stop));

@@ -10,20 +10,20 @@ use crate::failure::Failure;
 
 /// The hosts of a run, where they are others, or this one by an agent.
 #[derive(Default)]
-pub(super) struct Hosts {
-    /// Those of the servers, in turns; none for this one without an agent.
+pub(super) struct RunHosts {
+    /// Hosts of the servers, in turns; none for this one without an agent.
     pub(super) servers: Vec<LabHost>,
-    /// That of the database; absent where the lab has none.
+    /// Host of the database; absent where the lab has none.
     pub(super) database: Option<LabHost>,
-    /// Those of the load; none for this one without an agent.
+    /// Hosts of the load; none for this one without an agent.
     pub(super) generators: Vec<LabHost>,
 }
 
 /// The hosts that the arguments name, or that have the roles.
-pub(super) fn hosts(arguments: &RunArguments) -> Result<Hosts, Failure> {
+pub(super) fn hosts(arguments: &RunArguments) -> Result<RunHosts, Failure> {
     let (file, named) = (arguments.lab.as_deref(), arguments.server.as_slice());
     if file.is_none() && named.is_empty() && arguments.from.is_empty() {
-        return Ok(Hosts::default());
+        return Ok(RunHosts::default());
     }
     let known = from::Hosts::of(file)?;
     let generators = known.generators(&arguments.from)?;
@@ -37,7 +37,7 @@ pub(super) fn hosts(arguments: &RunArguments) -> Result<Hosts, Failure> {
         Ok((away.collect::<Result<_, _>>()?, database))
     };
     let (servers, database) = chosen().map_err(|problem: String| known.wrong(&problem))?;
-    Ok(Hosts { servers, database, generators })
+    Ok(RunHosts { servers, database, generators })
 }
 
 /// The hosts of the servers: those that are named, or have the role; none for this one where it need not be named.
@@ -64,7 +64,7 @@ fn database(lab: &Lab) -> Result<Option<LabHost>, String> {
     }
 }
 
-impl Hosts {
+impl RunHosts {
     /// The CPUs of servers and generator on this host, which are `here` where all stays here. The generator, or whoever leads those of
     /// other hosts, has this machine to itself.
     pub(super) fn isolation(&self, arguments: &RunArguments, here: Isolation) -> Result<Isolation, Failure> {

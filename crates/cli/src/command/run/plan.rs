@@ -25,7 +25,7 @@ use assay_model::record::{Origin, Program};
 use assay_model::workload::{OWN_WORKLOAD, RequestKind, Workload};
 
 use super::database::private;
-use super::hosts::{self, Hosts};
+use super::hosts::{self, RunHosts};
 use super::networks;
 use super::overrides::{MOST_ROUNDS, check_streams, override_with};
 use crate::args::{Comparing, Rounds, RunArguments, with_ports};
@@ -397,7 +397,7 @@ fn places(
     catalogue: &Catalogue,
     subjects: &[Subject],
     workloads: &[Workload],
-    hosts: &Hosts,
+    hosts: &RunHosts,
 ) -> Result<(Isolation, Option<Source>, Option<Upstream>), Failure> {
     let isolation = isolation(arguments, &running::cpus_of(subjects))?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));

@@ -5,16 +5,16 @@ use assay_grpc::{Code, Reader, Status};
 use assay_model::message::encode;
 
 use super::{AskError, MAX_ANSWER_BYTES};
-use crate::contender::answer::Answer;
+use crate::contender::answer::Response;
 
 /// How a call ended, as the head or the trailers tell.
 #[derive(Default)]
-pub(super) struct Ending {
+pub(super) struct CallEnd {
     status: Option<Vec<u8>>,
     words: Vec<u8>,
 }
 
-impl Ending {
+impl CallEnd {
     /// Takes note of a field.
     pub(super) fn note(&mut self, name: &[u8], value: &[u8]) {
         match name {
@@ -25,7 +25,7 @@ impl Ending {
     }
 
     /// The answer with its message for a body. What is no answer of HTTP but a refusal stays as it is.
-    pub(super) fn message_of(&self, answer: Answer) -> Result<Answer, AskError> {
+    pub(super) fn message_of(&self, answer: Response) -> Result<Response, AskError> {
         if answer.status != 200 {
             return Ok(answer);
         }
@@ -40,7 +40,7 @@ impl Ending {
             return Err(AskError::Call(status.to_string()));
         }
         let body = message_in(&answer.body).map_err(invalid)?;
-        Ok(Answer { body, content_type: None, is_message: true, ..answer })
+        Ok(Response { body, content_type: None, is_message: true, ..answer })
     }
 }
 
@@ -73,14 +73,14 @@ fn invalid(problem: impl ToString) -> AskError {
 mod tests {
     use super::*;
 
-    fn answered(status: Option<&str>, body: &[u8]) -> Result<Answer, String> {
-        let mut ending = Ending::default();
+    fn answered(status: Option<&str>, body: &[u8]) -> Result<Response, String> {
+        let mut ending = CallEnd::default();
         if let Some(status) = status {
             ending.note(b"grpc-status", status.as_bytes());
             ending.note(b"grpc-message", b"no%20such");
         }
         let content_type = Some("application/grpc+proto".to_owned());
-        let answer = Answer { status: 200, content_type, body: body.to_vec(), ..Answer::default() };
+        let answer = Response { status: 200, content_type, body: body.to_vec(), ..Response::default() };
         ending.message_of(answer).map_err(|error| error.to_string())
     }
 

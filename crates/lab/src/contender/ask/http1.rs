@@ -6,7 +6,7 @@ use assay_model::workload::RequestKind;
 
 use super::input::Input;
 use super::{AskError, MAX_ANSWER_BYTES};
-use crate::contender::answer::Answer;
+use crate::contender::answer::Response;
 
 /// One end of a connection of HTTP/1.1.
 #[derive(Default)]
@@ -26,21 +26,21 @@ impl Http1 {
         input.send(&render(authority, request)?)
     }
 
-    pub(super) fn answer(&mut self, input: &mut Input) -> Result<Answer, AskError> {
+    pub(super) fn answer(&mut self, input: &mut Input) -> Result<Response, AskError> {
         let head = read_head(input)?;
         let framing = head.framing(self.is_head);
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         let field = |name| head.field(&input.bytes, name).map(text);
-        let answer = Answer {
+        let answer = Response {
             status: head.status,
             content_type: field("content-type"),
             content_encoding: field("content-encoding"),
             location: field("location"),
             framing: Some(framing),
-            ..Answer::default()
+            ..Response::default()
         };
         input.bytes.drain(..head.len as usize);
-        Ok(Answer { body: read_body(input, framing)?, ..answer })
+        Ok(Response { body: read_body(input, framing)?, ..answer })
     }
 }
 

@@ -9,10 +9,10 @@ use assay_h2::{Connection, Event, Limits, Role, Settings};
 use assay_http::Framing;
 use assay_model::workload::RequestKind;
 
-use super::call::{Ending, framed};
+use super::call::{CallEnd, framed};
 use super::input::{Input, Security};
 use super::{AskError, MAX_ANSWER_BYTES};
-use crate::contender::answer::Answer;
+use crate::contender::answer::Response;
 
 /// One end of a connection of HTTP/2.
 pub(super) struct Http2 {
@@ -27,7 +27,7 @@ pub(super) struct Http2 {
 /// A request and its answer, as far as they have got.
 #[derive(Default)]
 struct Exchange {
-    /// Its stream; 0 before the first.
+    /// The stream of the request; 0 before the first.
     stream: u32,
     /// Whether a head alone was asked for.
     is_head: bool,
@@ -38,10 +38,10 @@ struct Exchange {
     /// Whether the final head has come.
     has_head: bool,
     /// How it ended, if it is a call.
-    ending: Ending,
+    ending: CallEnd,
     /// The length that the answer announced.
     length: Option<u64>,
-    answer: Answer,
+    answer: Response,
 }
 
 impl Http2 {
@@ -108,7 +108,7 @@ impl Http2 {
         block
     }
 
-    pub(super) fn answer(&mut self, input: &mut Input) -> Result<Answer, AskError> {
+    pub(super) fn answer(&mut self, input: &mut Input) -> Result<Response, AskError> {
         while self.take(input)?.is_continue() {
             self.flush(input)?;
             if self.exchange.answer.body.len() > MAX_ANSWER_BYTES {
@@ -206,7 +206,7 @@ impl Exchange {
         block: &[u8],
         connection: &mut Connection,
     ) -> Result<(), AskError> {
-        let (mut status, mut answer, mut length) = (None, Answer::default(), None);
+        let (mut status, mut answer, mut length) = (None, Response::default(), None);
         let fits = connection.decode(block, |name, value| {
             let text = || String::from_utf8_lossy(value).into_owned();
             if is_ours {
@@ -230,7 +230,7 @@ impl Exchange {
             Some(100..=199) => {}
             Some(status) => {
                 (self.has_head, self.length) = (true, length);
-                self.answer = Answer { status, framing: length.map(Framing::Length), ..answer };
+                self.answer = Response { status, framing: length.map(Framing::Length), ..answer };
             }
         }
         Ok(())
@@ -257,7 +257,7 @@ impl Exchange {
     }
 
     /// The whole answer, whose length is as announced (RFC 9113 §8.1.1).
-    fn settled(&mut self) -> Result<Answer, AskError> {
+    fn settled(&mut self) -> Result<Response, AskError> {
         if !self.has_head {
             return Err(invalid("it ended before its head did"));
         }

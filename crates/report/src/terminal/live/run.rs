@@ -10,11 +10,11 @@ use assay_stats::robust::median;
 use assay_verdict::Settling;
 
 use super::{Block, cut, drawn};
-use crate::standings::or_dash;
-use crate::table::{Column, Row, Table};
+use crate::table::{Column, Row, Table, or_dash};
+use crate::tables::TableWriter;
 use crate::terminal::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page, Style};
 use crate::words::place_of_round;
-use crate::{format, notes, rates};
+use crate::{format, rates, titles, warnings};
 
 /// Warnings of which there is a line each.
 const WARNINGS: usize = 2;
@@ -50,25 +50,25 @@ pub struct Board {
     warmups: BTreeMap<(String, String), f64>,
     record: Option<Record>,
     verdict: Option<Verdict>,
-    warnings: Vec<notes::Warning>,
+    warnings: Vec<warnings::Warning>,
 }
 
 /// What a person wishes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
-    /// That it goes on.
+    /// The run is to go on.
     #[default]
     GoOn,
-    /// That it waits before the next window.
+    /// The run is to wait before the next window.
     Pause,
-    /// That it waits, as it does for so many seconds.
+    /// The run is to wait on, as it does already.
     Paused {
         /// Seconds since it began to wait.
         seconds: u64,
     },
-    /// That the present round is the last one.
+    /// The present round is to be the last one.
     LastRound,
-    /// That it ends with the present window.
+    /// The run is to end with the present window.
     Stop,
 }
 
@@ -79,7 +79,7 @@ impl Board {
             Some(known) => known.contenders.clone_from(&record.contenders),
             None => self.record = Some(record.clone()),
         }
-        self.warnings = notes::warnings(verdict);
+        self.warnings = warnings::warnings(verdict);
         self.warnings.retain(|warning| !warning.places.is_empty());
         self.warnings.truncate(WARNINGS);
         self.verdict = Some(verdict.clone());
@@ -145,10 +145,10 @@ impl Board {
         let (Some(record), Some(verdict)) = (&self.record, &self.verdict) else { return };
         let Some(cell) = self.cell.as_ref().or(verdict.cells.first().map(|of| &of.cell)) else { return };
         if let Some(of) = verdict.latency.iter().find(|of| of.cell == *cell) {
-            return page.table(&notes::latency_title(record, cell), &rates::response_times(record, of));
+            return page.table(&titles::latency_title(record, cell), &rates::response_times(record, of));
         }
         if let Some(of) = verdict.redlines.iter().find(|of| of.cell == *cell) {
-            return page.table(&notes::redline_title(cell), &rates::redlines(record, of));
+            return page.table(&titles::redline_title(cell), &rates::redlines(record, of));
         }
         let judged = verdict.cells.iter().find(|of| of.cell == *cell);
         let known: &[Standing] = judged.map(|of| of.standings.as_slice()).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Board {
         }
         let withheld = |name: &str| standing(known, name).and_then(|of| of.withheld.as_ref());
         let table = Table::new("contender", &names, |name: &&str| Row::of(record, name, withheld(name)));
-        page.table(&notes::cell_title(cell), &self.columns(table, known, cell));
+        page.table(&titles::cell_title(cell), &self.columns(table, known, cell));
     }
 
     /// Contenders that have a standing, in the order of the standings, and behind them those that have windows or a warm-up only, the

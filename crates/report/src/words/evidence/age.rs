@@ -4,7 +4,7 @@ use assay_model::evidence::Evidence;
 use assay_model::units::Nanos;
 use assay_model::verdict::Ages;
 
-use super::many;
+use super::super::phrases::counted;
 use crate::format;
 
 pub(super) fn slow_mode(change: f64, [low, high]: [f64; 2], [from, to]: [Nanos; 2]) -> String {
@@ -68,14 +68,14 @@ fn faster(change: f64) -> &'static str {
     if change > 0.0 { "faster" } else { "slower" }
 }
 
-/// Both ends of an interval of a change whose direction was told.
+/// The two ends of an interval of a change whose direction was told.
 fn between(low: f64, high: f64) -> String {
     let (least, most) = if low.abs() <= high.abs() { (low, high) } else { (high, low) };
     format!("{} to {}", format::percent(least.abs()), format::percent(most.abs()))
 }
 
 fn times(n: u64) -> String {
-    many(n, "time")
+    counted(n, "time")
 }
 
 fn time(span: Nanos) -> String {

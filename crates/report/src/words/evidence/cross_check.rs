@@ -2,7 +2,7 @@
 
 use assay_model::evidence::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 
-use super::many;
+use super::super::phrases::counted;
 use crate::format;
 
 pub(super) fn agree(agree: &GeneratorsAgree) -> String {
@@ -15,7 +15,7 @@ pub(super) fn agree(agree: &GeneratorsAgree) -> String {
     };
     format!(
         "no other generator gets more out of a server than ours, in {}{ratios}",
-        many(agree.comparisons, "comparison")
+        counted(agree.comparisons, "comparison")
     )
 }
 

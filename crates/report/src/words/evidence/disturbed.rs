@@ -1,12 +1,12 @@
 //! What several rules say of one disturbance, in one sentence.
 
 use assay_model::check::Check;
-use assay_model::evidence::{Evidence, Part};
+use assay_model::evidence::{Evidence, Proportion};
 
 use super::super::phrases::all_of;
 use super::{generator, machine, sentence};
 
-/// Who had the CPUs instead, as each of the rules tells it, and what does not count for that: a sentence without a full stop.
+/// A sentence, without its full stop, on who had the CPUs instead, as each of the rules tells it, and what does not count for that.
 pub(crate) fn disturbed(checks: &[&Check]) -> String {
     let clauses: Vec<String> = checks.iter().map(|check| clause(check, &check.evidence)).collect();
     let lost = lost(checks).map_or_else(String::new, |lost| format!("; {lost}"));
@@ -28,7 +28,8 @@ fn clause(check: &Check, evidence: &Evidence) -> String {
 /// What does not count for all of them together. They may void different windows: then it is no less than for the one that voids
 /// most.
 fn lost(checks: &[&Check]) -> Option<String> {
-    let losses: Vec<(Part, Option<Part>)> = checks.iter().filter_map(|check| loss(&check.evidence)).collect();
+    let losses: Vec<(Proportion, Option<Proportion>)> =
+        checks.iter().filter_map(|check| loss(&check.evidence)).collect();
     let windows = losses.iter().map(|(windows, _)| *windows).max_by_key(|windows| windows.hits)?;
     let turns = losses.iter().filter_map(|(_, turns)| *turns).max_by_key(|turns| turns.hits);
     let lost = machine::lost(windows, turns)?;
@@ -38,16 +39,16 @@ fn lost(checks: &[&Check]) -> Option<String> {
 }
 
 /// Windows and turns that do not count for one rule.
-fn loss(evidence: &Evidence) -> Option<(Part, Option<Part>)> {
+fn loss(evidence: &Evidence) -> Option<(Proportion, Option<Proportion>)> {
     match evidence {
         Evidence::Taken { void, turns, .. } => Some((*void, *turns)),
         Evidence::GeneratorWaited { noticeable, void, turns, .. } => {
-            Some((Part { hits: *void, of: noticeable.of }, *turns))
+            Some((Proportion { hits: *void, of: noticeable.of }, *turns))
         }
         _ => None,
     }
 }
 
-fn hits(windows: Part, turns: Option<Part>) -> u64 {
+fn hits(windows: Proportion, turns: Option<Proportion>) -> u64 {
     windows.hits + turns.map_or(0, |turns| turns.hits)
 }

@@ -1,10 +1,11 @@
 //! What the generator found out about itself.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::Part;
+use assay_model::evidence::Proportion;
 use assay_model::units::Nanos;
 
-use super::{do_not_count, machine, many, part, percentiles};
+use super::super::phrases::counted;
+use super::{do_not_count, machine, part, percentiles};
 use crate::format;
 
 pub(super) fn busiest_thread(busy_share: f64) -> String {
@@ -32,9 +33,9 @@ pub(super) fn waited_at_most(share: f64) -> String {
 /// What both witnesses say; no `share` where the one that counts all threads saw nothing worth a word.
 pub(super) fn waited_in(
     share: Option<f64>,
-    noticeable: Part,
+    noticeable: Proportion,
     void: u64,
-    turns: Option<Part>,
+    turns: Option<Proportion>,
     own: Option<String>,
 ) -> String {
     let most = share.map(waited_at_most);
@@ -45,7 +46,7 @@ pub(super) fn waited_in(
         None if void == 0 => String::new(),
         None => format!(", {void} of which {}", do_not_count(void)),
         Some(_) => {
-            let lost = machine::lost(Part { hits: void, of: noticeable.of }, turns);
+            let lost = machine::lost(Proportion { hits: void, of: noticeable.of }, turns);
             lost.map_or_else(String::new, |lost| format!("; {lost}"))
         }
     };
@@ -88,7 +89,7 @@ pub(super) fn late(unknown: &[f64], apart_share: f64, windows: u64) -> String {
         unknown => format!(
             "requests left so late that {} cannot be told to 5 % or 50 µs, in {}",
             percentiles(unknown),
-            many(windows, "window")
+            counted(windows, "window")
         ),
     }
 }
@@ -115,7 +116,7 @@ pub(super) fn window_length(responses: f64, mean: Nanos) -> String {
     )
 }
 
-pub(super) fn few_answers(untold: &[f64], rounds: Part) -> String {
+pub(super) fn few_answers(untold: &[f64], rounds: Proportion) -> String {
     format!(
         "{} cannot be told: too few answers beyond it in {}, and those with more are the fast ones",
         percentiles(untold),

@@ -2,13 +2,13 @@
 
 use assay_model::evidence::{HostApart, HostMeasure, HostsAlike};
 
-use super::many;
+use super::super::phrases::counted;
 use crate::format;
 
 pub(super) fn alike(HostsAlike { of_servers, hosts, windows, of_one_load }: HostsAlike) -> String {
     let role = if of_servers { "servers" } else { "load" };
-    let windows = if of_servers { many(windows, "round") } else { of_windows(windows, of_one_load) };
-    let hosts = many(hosts, "host");
+    let windows = if of_servers { counted(windows, "round") } else { of_windows(windows, of_one_load) };
+    let hosts = counted(hosts, "host");
     format!("no host of the {role} is shown to differ from the others: {hosts}, {windows}")
 }
 
@@ -18,7 +18,7 @@ pub(super) fn apart(found: &HostApart) -> String {
     let others = other.as_deref().unwrap_or("the other hosts");
     let (what, of) = match measure {
         HostMeasure::Served => {
-            let rounds = many(u64::from(*windows), "round");
+            let rounds = counted(u64::from(*windows), "round");
             return format!(
                 "the same servers were {ratio} times as fast on {host} as on {others} ({low} to {high}, {rounds})"
             );
@@ -35,5 +35,9 @@ pub(super) fn apart(found: &HostApart) -> String {
 
 /// "10 windows", "10 pieces of the window".
 fn of_windows(windows: u64, of_one_load: bool) -> String {
-    if of_one_load { format!("{} of the window", many(windows, "piece")) } else { many(windows, "window") }
+    if of_one_load {
+        format!("{} of the window", counted(windows, "piece"))
+    } else {
+        counted(windows, "window")
+    }
 }

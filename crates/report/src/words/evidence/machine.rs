@@ -1,19 +1,20 @@
 //! What was found out about the machine and what else it did.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{HeldBack, Part};
+use assay_model::evidence::{HeldBack, Proportion};
 use assay_model::rule::Rule;
 use assay_model::speed::GaugeSeen;
 
-use super::{many, not_counted, part};
+use super::super::phrases::counted;
+use super::{not_counted, part};
 use crate::format;
 
-pub(super) fn taken(check: &Check, share: f64, void: Part, turns: Option<Part>) -> String {
+pub(super) fn taken(check: &Check, share: f64, void: Proportion, turns: Option<Proportion>) -> String {
     let lost = lost(void, turns).map_or_else(String::new, |lost| format!("; {lost}"));
     taken_by(check, share) + &lost
 }
 
-/// Who took how much.
+/// The share of time that was taken, and who took it.
 pub(super) fn taken_by(check: &Check, share: f64) -> String {
     let (who, what) = match check.rule {
         Rule::Steal => ("a hypervisor took", "of a window's CPU time"),
@@ -24,7 +25,7 @@ pub(super) fn taken_by(check: &Check, share: f64) -> String {
 }
 
 /// What does not count of windows and of the turns that they are made of.
-pub(super) fn lost(void: Part, turns: Option<Part>) -> Option<String> {
+pub(super) fn lost(void: Proportion, turns: Option<Proportion>) -> Option<String> {
     let windows = part(void, "window");
     let void_turns = turns.filter(|turns| turns.hits > 0).map(|turns| not_counted(turns, "turn"));
     match (void_turns, void.hits > 0) {
@@ -39,8 +40,8 @@ pub(super) fn lost(void: Part, turns: Option<Part>) -> Option<String> {
 pub(super) fn tcp(retransmitted: u64, dropped: u64) -> String {
     format!(
         "{} sent again and {} dropped at a full accept queue, whoever's they were",
-        many(retransmitted, "TCP segment"),
-        many(dropped, "connection")
+        counted(retransmitted, "TCP segment"),
+        counted(dropped, "connection")
     )
 }
 
@@ -88,11 +89,11 @@ pub(super) fn pressure(share: f64) -> String {
 /// A run may have windows in one piece, turns, or both.
 pub(super) fn speed(
     spread_share: f64,
-    windows: Part,
-    turns: Option<Part>,
+    windows: Proportion,
+    turns: Option<Proportion>,
     gauge: Option<GaugeSeen>,
 ) -> String {
-    let odd = |of: Part, what: &str| (of.hits > 0).then(|| part(of, what));
+    let odd = |of: Proportion, what: &str| (of.hits > 0).then(|| part(of, what));
     let odd = [odd(windows, "window"), turns.and_then(|turns| odd(turns, "turn"))];
     let odd = match odd.into_iter().flatten().collect::<Vec<String>>().join(" and ") {
         none if none.is_empty() => none,
@@ -121,7 +122,7 @@ pub(super) fn loss(lost: u64, frames: u64, asked_share: f64) -> String {
     format!(
         "the link lost {} of {}, {} of them; {} were asked for",
         format::count(lost),
-        many(frames, "frame"),
+        counted(frames, "frame"),
         format::percent(lost as f64 / frames.max(1) as f64),
         format::percent(asked_share)
     )
@@ -134,20 +135,20 @@ mod tests {
     #[test]
     fn turns_are_not_called_windows() {
         let told = |windows, turns| speed(0.06, windows, turns, None);
-        let none = Part::new(0, 0);
+        let none = Proportion::new(0, 0);
         assert_eq!(
-            told(none, Some(Part::new(3, 240))),
+            told(none, Some(Proportion::new(3, 240))),
             "the machine's own speed varied by 6.0 % from turn to turn; in 3 of 240 turns it was far from usual"
         );
         assert_eq!(
-            told(Part::new(1, 12), None),
+            told(Proportion::new(1, 12), None),
             "the machine's own speed varied by 6.0 % from window to window; in 1 of 12 windows it was far from usual"
         );
         assert_eq!(
-            told(Part::new(1, 12), Some(Part::new(3, 240))),
+            told(Proportion::new(1, 12), Some(Proportion::new(3, 240))),
             "the machine's own speed varied by 6.0 % from one window or turn to the next; in 1 of 12 windows and 3 of 240 turns it was \
              far from usual"
         );
-        assert!(told(none, Some(Part::new(0, 240))).ends_with("from turn to turn"));
+        assert!(told(none, Some(Proportion::new(0, 240))).ends_with("from turn to turn"));
     }
 }

@@ -1,7 +1,7 @@
 //! What was found out about a run as a whole, and about two of them.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::evidence::{Difference, Foreign, Part, Partial, RestartsUnknown, Rounds};
+use assay_model::evidence::{ForeignRun, Partial, PropertyDifference, Proportion, RestartsUnknown, Rounds};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::program::{RELEASE, SHOWDOWN};
@@ -9,13 +9,16 @@ use assay_model::rule::Rule;
 use assay_model::verdict::SelfRatio;
 use serde_json::Value;
 
-use super::super::phrases::{all_of, count_of};
-use super::{many, part};
+use super::super::phrases::{all_of, count_of, counted};
+use super::super::terms::state_in_words;
+use super::part;
 use crate::format;
-use crate::state::state_in_words;
 
 /// The variation of restarts from which on a figure says more than that there is some.
 const LEAST_VARIATION: f64 = 0.0001;
+/// Why there is no order among figures of single runs.
+pub(crate) const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
+                     is ranked and no tier is told";
 
 pub(super) fn build(version: &str, profile: &str) -> String {
     match profile {
@@ -54,17 +57,17 @@ pub(super) fn rounds(check: &Check, Rounds { complete, counting, replicated }: &
 pub(super) fn books(broken: u64) -> String {
     match broken {
         0 => "issued = right + failed + unfinished in every window".to_owned(),
-        n => format!("in {} the requests issued are not those accounted for", many(n, "window")),
+        n => format!("in {} the requests issued are not those accounted for", counted(n, "window")),
     }
 }
 
-pub(super) fn little(broken: Part, example: Option<String>) -> String {
+pub(super) fn little(broken: Proportion, example: Option<String>) -> String {
     match (broken, example) {
-        (Part { of: 0, .. }, _) => {
+        (Proportion { of: 0, .. }, _) => {
             "the generator did not compare throughput with what was in flight".to_owned()
         }
-        (Part { hits: 0, of }, _) => {
-            format!("the generator's books of what was in flight agree in {}", many(of, "window"))
+        (Proportion { hits: 0, of }, _) => {
+            format!("the generator's books of what was in flight agree in {}", counted(of, "window"))
         }
         (_, example) => {
             format!("{} break Little's law: {}", part(broken, "window"), example.unwrap_or_default())
@@ -152,7 +155,7 @@ pub(super) fn duet_apart(base: &str, new: &str, cell: &Cell, apart_share: f64) -
     )
 }
 
-pub(super) fn lost_pairs(base: &str, new: &str, cell: &Cell, void: Part, is_withheld: bool) -> String {
+pub(super) fn lost_pairs(base: &str, new: &str, cell: &Cell, void: Proportion, is_withheld: bool) -> String {
     let pairs = format!("of the windows of {new} with {base} at once, {cell}, {}", part(void, "pair"));
     match (void.hits, is_withheld) {
         (0, _) => format!("{pairs} are void"),
@@ -166,12 +169,13 @@ pub(super) fn lost_pairs(base: &str, new: &str, cell: &Cell, void: Part, is_with
     }
 }
 
-pub(super) fn not_measured_here(runs: &[Foreign]) -> String {
-    let told: Vec<String> = runs.iter().map(|Foreign { run, origin }| format!("{run} is {origin}")).collect();
+pub(super) fn not_measured_here(runs: &[ForeignRun]) -> String {
+    let told: Vec<String> =
+        runs.iter().map(|ForeignRun { run, origin }| format!("{run} is {origin}")).collect();
     format!("not all of them were measured here: {}", told.join("; "))
 }
 
-pub(super) fn differences(rule: Rule, between: &[Difference]) -> String {
+pub(super) fn differences(rule: Rule, between: &[PropertyDifference]) -> String {
     let what = match rule {
         Rule::Machine => "they ran on different machines",
         Rule::MachineState => "the machine was in another state",

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::evidence::{Part, ServerEnded};
+use assay_model::evidence::{Proportion, ServerEnded};
 use assay_model::load::ErrorClass;
 use assay_model::running::Running;
 use assay_model::tls::Agreed;
 
-use super::{many, part};
+use super::super::phrases::counted;
+use super::part;
 use crate::format;
 
 pub(super) fn failures(ok: u64, errors: &BTreeMap<ErrorClass, u64>) -> String {
@@ -44,11 +45,11 @@ pub(super) fn unanswered(unanswered: u64, requests: u64) -> String {
 }
 
 pub(super) fn unsolicited(connections: u64) -> String {
-    format!("bytes that no request had asked for came on {}", many(connections, "connection"))
+    format!("bytes that no request had asked for came on {}", counted(connections, "connection"))
 }
 
 /// Only what differs is worth naming twice.
-pub(super) fn tls_otherwise(asked: &Agreed, agreed: &Agreed, windows: Part) -> String {
+pub(super) fn tls_otherwise(asked: &Agreed, agreed: &Agreed, windows: Proportion) -> String {
     let at = part(windows, "window");
     if !agreed.differs_from(asked) {
         return format!("some connections agreed on something else than {asked}, in {at}");
@@ -71,11 +72,16 @@ pub(super) fn connections(asked: u64, opened: u64) -> String {
 
 /// "1 connection was", "3 connections were".
 fn were(n: u64, noun: &str) -> String {
-    format!("{} {}", many(n, noun), if n == 1 { "was" } else { "were" })
+    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
 }
 
-pub(super) fn retransmissions(wire: &str, timeouts: u64, segments: u64, windows: Option<Part>) -> String {
-    let timers = many(timeouts, "retransmission timer");
+pub(super) fn retransmissions(
+    wire: &str,
+    timeouts: u64,
+    segments: u64,
+    windows: Option<Proportion>,
+) -> String {
+    let timers = counted(timeouts, "retransmission timer");
     let again = format!("{} sent again", were(segments, "segment"));
     match windows {
         None => format!("{timers} ran out on {wire}; {again}"),
@@ -112,16 +118,16 @@ pub(super) fn answered_by_itself(answers: u64, of: u64) -> String {
     format!(
         "it made {} of {} itself: its upstream received no request for them",
         format::count(answers),
-        many(of, "right answer")
+        counted(of, "right answer")
     )
 }
 
-pub(super) fn shared_cpus(cpu: u32, windows: Part) -> String {
+pub(super) fn shared_cpus(cpu: u32, windows: Proportion) -> String {
     let windows = part(windows, "window");
     format!("it was seen on the generator's CPU {cpu} in {windows}, where both slow each other")
 }
 
-pub(super) fn lost_cpu_time(windows: Part) -> String {
+pub(super) fn lost_cpu_time(windows: Proportion) -> String {
     format!(
         "in {} processes of it ended whose CPU time nobody was given: what it used is told too low",
         part(windows, "window")

@@ -1,6 +1,6 @@
 use assay_model::check::CheckOutcome;
 use assay_model::evidence::{
-    Bottleneck, Busiest, Difference, HeldBack, InFlight, Neighbour, Partial, RestartsUnknown, Rounds,
+    Bottleneck, Busiest, HeldBack, InFlight, Neighbour, Partial, PropertyDifference, RestartsUnknown, Rounds,
     ServerEnded, Withheld,
 };
 use assay_model::experiment::Cell;
@@ -182,8 +182,8 @@ fn a_limit_is_told_with_what_was_busy() {
 #[test]
 fn what_runs_differ_in_is_told_with_both_values() {
     let between = vec![
-        Difference { property: "cpu_model".into(), base: Value::Null, new: json!("another") },
-        Difference { property: "window_s".into(), base: json!(1.0), new: json!(3.0) },
+        PropertyDifference { property: "cpu_model".into(), base: Value::Null, new: json!("another") },
+        PropertyDifference { property: "window_s".into(), base: json!(1.0), new: json!(3.0) },
     ];
     assert_eq!(
         told(Rule::Machine, CheckOutcome::Void, Evidence::Differences { between }),
@@ -231,7 +231,7 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
         "no two contenders count together in two rounds, which would tell how much restarts vary; a and its A/A control count \
          together in too few rounds to be compared"
     );
-    let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
+    let held = Some(HeldBack { server: true, windows: Proportion::new(1, 2), share: 0.25 });
     assert_eq!(
         told(Rule::Throttled, CheckOutcome::Warn, Evidence::Quota { cpus: 1.5, held }),
         "a quota of 1.5 CPUs held the server back in 1 of 2 windows, for 25 % of one of them in sum over the CPUs"
@@ -313,7 +313,7 @@ fn what_was_agreed_on_otherwise_is_told_beside_what_was_asked_for() {
         told(
             Rule::TlsOtherwise,
             CheckOutcome::Warn,
-            Evidence::TlsOtherwise { asked, agreed, windows: Part::new(2, 3) },
+            Evidence::TlsOtherwise { asked, agreed, windows: Proportion::new(2, 3) },
         )
     };
     assert_eq!(
@@ -346,7 +346,8 @@ fn where_a_running_server_may_run_is_told_with_the_cpus_that_it_shares() {
 #[test]
 fn what_others_took_is_told_with_the_turns_and_windows_that_it_cost() {
     let taken = |rule, windows, turns: Option<u64>| {
-        let (void, turns) = (Part { hits: windows, of: 20 }, turns.map(|hits| Part { hits, of: 160 }));
+        let (void, turns) =
+            (Proportion { hits: windows, of: 20 }, turns.map(|hits| Proportion { hits, of: 160 }));
         told(rule, CheckOutcome::Warn, Evidence::Taken { share: 0.12, void, turns })
     };
     let used = "other programs used up to 12 % of the server's CPUs";
@@ -374,7 +375,7 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     };
     let over = |only_own| Evidence::GeneratorWaited {
         share: 0.2,
-        noticeable: Part::new(1, 2),
+        noticeable: Proportion::new(1, 2),
         void: 1,
         turns: None,
         own: Some(Box::new(waited(true))),
@@ -455,7 +456,7 @@ fn a_run_that_was_ended_by_hand_is_told_to_be_partial() {
 #[test]
 fn a_document_has_the_sentence_beside_the_figures() {
     let check = Check::objection(Rule::Answers, CheckOutcome::Void, Evidence::RightAnswers { ok: 0 });
-    let reason = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
+    let reason = Withheld::FewWindows { windows: Proportion::new(2, 6), rules: vec![Rule::Steal] };
     assert_eq!(withheld(&reason), "only 2 of 6 windows count (steal)");
     let document = in_words(json!({ "checks": [check], "standing": { "withheld_for": reason, "tier": 1 } }));
     assert_eq!(document["checks"][0]["evidence"], "0 right answers came in the window");
@@ -471,7 +472,7 @@ fn a_document_has_the_sentence_beside_the_figures() {
 fn of_pairs_that_are_all_void_there_are_no_others() {
     let cell = Cell::closed("hello", 64);
     let told = |hits| {
-        let (base, new, void) = ("old".to_owned(), "new".to_owned(), Part::new(hits, 12));
+        let (base, new, void) = ("old".to_owned(), "new".to_owned(), Proportion::new(hits, 12));
         let lost =
             Evidence::LostPairs { base, new, cell: cell.clone(), void, is_withheld: true, turns: None };
         evidence(&Check::objection(Rule::GeneratorDisturbed, CheckOutcome::Warn, lost))

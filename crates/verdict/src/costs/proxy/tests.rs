@@ -1,6 +1,6 @@
 //! What a proxy costs, in records made up for it.
 
-use assay_model::evidence::Evidence as Found;
+use assay_model::evidence::Evidence;
 use assay_model::load::{Arrival, ErrorClass, LoadTurn};
 use assay_model::record::{Run, Turn};
 use assay_model::units::Nanos;
@@ -115,7 +115,7 @@ fn a_proxy_that_answers_by_itself_is_found_by_its_upstreams_count() {
     let standing = of_proxy(&verdict);
     let Some(Withheld::Void { check }) = &standing.withheld else { panic!("{:?}", standing.withheld) };
     assert!(
-        matches!(check.evidence, Found::AnsweredByItself { answers, of } if answers * 2 >= of && of > 6000),
+        matches!(check.evidence, Evidence::AnsweredByItself { answers, of } if answers * 2 >= of && of > 6000),
         "{check:?}"
     );
     assert!(matches!(only(verdict.proxy_cost).withheld, Some(Withheld::Void { .. })));

@@ -11,7 +11,7 @@ use assay_stats::tiers::LEAST_MARGIN;
 
 use super::{Past, foresight};
 use crate::capacity::duet::Played;
-use crate::evidence::window::{Evidence, Unreadable};
+use crate::evidence::window::{DecodedRecord, Unreadable};
 use crate::{CONFIDENCE, closed, median};
 
 /// How much the ratio of duets usually varies, as standard deviations of logarithms: as measured of nginx against itself
@@ -43,7 +43,7 @@ pub fn past_of_duets(record: &Record) -> Result<Option<Past>, Unreadable> {
     let Some(comparing) = record.experiment.comparing.as_ref().filter(|of| of.design == Design::Duet) else {
         return Ok(None);
     };
-    let evidence = Evidence::of(record)?;
+    let evidence = DecodedRecord::of(record)?;
     let others = || record.contenders.iter().filter(|entry| entry.identity.name != comparing.base);
     let played = closed(record).into_iter().flat_map(|cell| {
         others()

@@ -18,7 +18,7 @@ use crate::evidence::turns::{Counting, rate_after, settle_of, shown_shift};
 const STRETCH: usize = 8;
 /// Turns of a life in a cell of which some can be set against others.
 const LEAST_TURNS: usize = 3;
-/// Others in the same rotation who show how fast the machine was in it.
+/// Fewest other contenders in a rotation that show how fast the machine was in it.
 const LEAST_OTHERS: usize = 2;
 
 /// A turn of the first half of a life's in a cell.
@@ -164,7 +164,7 @@ fn last_slow<K: Ord>(turns: &mut [Early], key: impl Fn(&Early) -> K) -> Option<K
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::window::Evidence;
+    use crate::evidence::window::DecodedRecord;
     use crate::{testing, throughput};
     use assay_model::load::{LoadTurn, Series};
     use assay_model::record::Record;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn countings(record: &Record) -> Vec<Counting> {
-        let evidence = Evidence::of(record).expect("readable");
+        let evidence = DecodedRecord::of(record).expect("readable");
         evidence.windows().map(|window| window.counting).collect()
     }
 
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn the_rate_of_a_life_is_that_of_its_warm_turns() {
         let record = record(|rotation| if rotation < 4 { 0.5 } else { 1.0 });
-        let evidence = Evidence::of(&record).expect("readable");
+        let evidence = DecodedRecord::of(&record).expect("readable");
         let window = evidence.windows().next().expect("measured");
         let (warm, all) = (window.rate().expect("some"), throughput(window.measured).expect("some"));
         assert!(warm > all * 1.1, "{warm} {all}");

@@ -1,6 +1,6 @@
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
-use assay_model::profile::{Awaited, Facet, Frame, FrameKind, Parked, Refused, Stack, Waiter};
+use assay_model::profile::{Awaited, CallStack, Facet, Frame, FrameKind, Parked, Refused, Waiter};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -16,7 +16,7 @@ fn call(name: &str, count: u64, time: Nanos, returned: u64) -> SystemCall {
 /// A server that is half busy, asks and answers in one piece each, and does nothing wrongly.
 fn good() -> Profile {
     let frame = |symbol: &str, kind| Frame { symbol: Some(symbol.to_owned()), module: None, kind };
-    let stack = |frame, samples| Stack { owner: Owner::Server, thread: 0, frames: vec![frame], samples };
+    let stack = |frame, samples| CallStack { owner: Owner::Server, thread: 0, frames: vec![frame], samples };
     let second = Nanos::from_millis(1_000);
     Profile {
         cell: Cell::closed("hello", 64),
@@ -195,7 +195,7 @@ fn a_lock_that_parks_its_threads_is_told_by_who_takes_it_and_threads_without_wor
     assert_eq!(function.as_deref(), Some("ObjectMonitor::enter(JavaThread*)"), "who takes it is not known");
 }
 
-/// Each of four threads waits by a way of its own, as where the function was compiled into four others.
+/// Four threads wait each by a way of its own, as where the function was compiled into four others.
 #[test]
 fn threads_that_come_to_a_lock_by_several_ways_all_count() {
     let take =
@@ -390,7 +390,7 @@ fn one_thread_is_told_where_others_have_nothing_to_do() {
 fn collecting_is_told_from_a_tenth_of_the_cpu_time() {
     let collecting = |samples| {
         spoilt(|sampled, _| {
-            let stack = Stack { owner: Owner::Server, thread: 1, frames: vec![2], samples };
+            let stack = CallStack { owner: Owner::Server, thread: 1, frames: vec![2], samples };
             sampled.stacks.push(stack);
         })
     };
