@@ -16,7 +16,7 @@ use super::{Comparing, DatabaseArguments, Places, Progress, RequestArguments, Ro
 #[derive(Args)]
 pub(crate) struct CompareArguments {
     /// What to compare with, then what to compare: a run (its id, folder or record, `last`, `last~1`), or RUN:CONTENDER
-    #[arg(value_name = "RUN", num_args = 2.., required_unless_present = "cmd", conflicts_with = "cmd")]
+    #[arg(value_name = "RUN", num_args = 2.., conflicts_with = "cmd")]
     pub(crate) sides: Vec<String>,
     /// Start this command and measure it now; given at least twice, the first is the base. It finds its port in $PORT
     #[arg(long, value_name = "COMMAND")]

@@ -48,10 +48,14 @@ fn stored(arguments: &CompareArguments) -> Result<Sides, Failure> {
             "what was measured before was asked as its record says; a request goes with --cmd",
         ));
     }
+    let Some((base, others)) = arguments.sides.split_first() else {
+        return Err(Failure::usage(
+            "compare what? Name two runs, as in `assay compare last~1 last`, or give two commands with --cmd",
+        ));
+    };
     let store = Store::new(&arguments.places.runs);
-    let mut sides = arguments.sides.iter().map(|wanted| side::open(&store, wanted));
-    let base = sides.next().unwrap_or_else(|| side::open(&store, "last"))?;
-    Ok((base, sides.collect::<Result<_, _>>()?, None))
+    let others = others.iter().map(|wanted| side::open(&store, wanted));
+    Ok((side::open(&store, base)?, others.collect::<Result<_, _>>()?, None))
 }
 
 /// Sides from commands, measured in the same rounds.

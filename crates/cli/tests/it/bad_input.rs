@@ -16,6 +16,7 @@ fn lab() -> Lab {
 type Case = (&'static [&'static str], i32, &'static [&'static str]);
 
 const CASES: &[Case] = &[
+    (&["compare"], 2, &["compare what?", "`assay compare last~1 last`", "--cmd"]),
     (&["compare", "last~18446744073709551615", "last"], 2, &["it holds 0 runs"]),
     (&["run", "godo"], 2, &["no contender `godo`", "did you mean good?"]),
     (&["run", "good", "-w", "helo"], 2, &["no workload `helo`", "did you mean hello?"]),

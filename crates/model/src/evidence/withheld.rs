@@ -21,6 +21,8 @@ pub enum Withheld {
     NoWindow,
     /// The rate follows from a capacity of which no window counts, so that none was offered.
     NoCapacity,
+    /// The rate follows from a whole round, and there was none after the first.
+    NoLaterRound,
     /// There was not one right answer in a window.
     NoRightAnswer,
     /// Every window is void.

@@ -1,4 +1,4 @@
-//! Response times at rates in sentences: tails at equal load, and of which loads nothing can be told.
+//! Response times at rates in sentences: tails at equal load, those of a contender that is alone, and of which loads nothing can be told.
 
 use assay_model::check::Check;
 use assay_model::experiment::Cell;
@@ -14,15 +14,58 @@ use crate::words::withheld;
 /// Reasons that are told where they differ from one contender to another.
 const MAX_REASONS: usize = 2;
 
-/// What the tails at equal load come to, a sentence for each cell in which there are some; then the loads at which nobody is told of.
+/// What the tails at equal load come to, a sentence for each cell in which there are some; where one contender is alone, its times at the
+/// highest load of each place; then the loads at which nobody is told of.
 pub(super) fn sentences(record: &Record, verdicts: &[LatencyVerdict], trust: &[Check]) -> Vec<String> {
     let compared = verdicts.iter().filter(|verdict| !verdict.pairs.is_empty());
     let mut sentences: Vec<String> = compared.map(sentence).collect();
     // Where nothing counts one sentence says why; it need not be said again of every load.
     if warning(trust).is_empty() {
+        sentences.extend(alone(record, verdicts));
         sentences.extend(untold(record, verdicts));
     }
     sentences
+}
+
+/// The times of a contender with which nobody can be compared, at the highest load of each place.
+fn alone(record: &Record, verdicts: &[LatencyVerdict]) -> Vec<String> {
+    let mut highest: Vec<(Cell, f64, String)> = Vec::new();
+    for verdict in verdicts {
+        let Some((rate, told)) = only_one(record, verdict) else { continue };
+        let place = verdict.cell.capacity();
+        match highest.iter_mut().find(|(known, ..)| *known == place) {
+            Some(known) if known.1 < rate => *known = (place, rate, told),
+            Some(_) => {}
+            None => highest.push((place, rate, told)),
+        }
+    }
+    highest.into_iter().map(|(.., told)| told).collect()
+}
+
+/// The rate and the times of the only contender proper that was measured in a cell; `None` where there are several, or none of it can be
+/// told.
+fn only_one(record: &Record, verdict: &LatencyVerdict) -> Option<(f64, String)> {
+    let mut proper = verdict.standings.iter().filter(|of| !record.is_limit(&of.contender));
+    let (Some(only), None) = (proper.next(), proper.next()) else { return None };
+    let time_of = |quantile: f64| {
+        let of = only.quantiles.iter().find(|of| (of.quantile - quantile).abs() < f64::EPSILON)?;
+        let or_more = if of.is_lower_bound { " or more" } else { "" };
+        Some(format!("{}{or_more}", format::duration(of.response_ns.estimate)))
+    };
+    let rate = only.offered_per_second.filter(|_| only.withheld.is_none())?;
+    let told = format!(
+        "At {} requests per second ({}), {} answers half of them within {} and 99 % within {}.",
+        format::rate(rate),
+        place(&verdict.cell),
+        only.contender,
+        time_of(0.5)?,
+        time_of(0.99)?
+    );
+    Some((rate, told))
+}
+
+fn place(cell: &Cell) -> String {
+    format!("{} at {}{}", cell.workload, cell.width(), within(cell.setting()))
 }
 
 /// A sentence for the loads of each place at which no response time is told for the same reason.
@@ -90,7 +133,7 @@ fn loads(cells: &[&Cell]) -> String {
 fn sentence(verdict: &LatencyVerdict) -> String {
     let LatencyVerdict { cell, standings, pairs } = verdict;
     let rate = standings.iter().find_map(|standing| standing.offered_per_second).unwrap_or(0.0);
-    let (rate, place) = (format::rate(rate), format!("{} at {}", cell.workload, cell.width()));
+    let (rate, place) = (format::rate(rate), place(cell));
     let at = format!("At the same {rate} requests per second for all ({place})");
     let apart = pairs.iter().filter(|pair| pair.call == Call::Distinct);
     let Some(widest) = apart.max_by(|a, b| a.ratio.estimate.total_cmp(&b.ratio.estimate)) else {

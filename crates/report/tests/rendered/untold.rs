@@ -97,13 +97,31 @@ fn a_run_at_fixed_rates_whose_figures_are_withheld_has_a_verdict() {
     assert!(page.contains("and 5,000/s, nobody") && !page.contains("nothing was measured"), "{page}");
 }
 
-/// One server at a rate is compared with nobody, so that there is no finding.
-#[test]
-fn a_run_without_a_finding_is_not_called_empty() {
+/// A run of one server at 5,000 requests a second, of which everything counts.
+fn alone_at_a_rate() -> (Record, Verdict) {
     let (mut record, _) = at_a_fixed_rate();
     record.rounds.iter_mut().for_each(|round| round.runs[0].cells[0].machine.steal_share = 0.0);
     let mut verdict = testing::judged(&record);
     verdict.trust.clear();
+    (record, verdict)
+}
+
+#[test]
+fn who_is_alone_at_a_rate_has_a_sentence_that_says_how_long_it_takes() {
+    let (record, mut verdict) = alone_at_a_rate();
+    let told = |verdict: &Verdict| sentences::of_run(&record, verdict);
+    let sentence = "At 5.00k requests per second (hello at 64), a answers half of them within 1.00 ms and 99 % within 1.00 ms.";
+    assert_eq!(told(&verdict), [sentence]);
+    let times = verdict.latency[0].standings[0].quantiles.iter_mut();
+    times.filter(|of| of.quantile > 0.9).for_each(|of| of.is_lower_bound = true);
+    assert!(told(&verdict)[0].ends_with("99 % within 1.00 ms or more."), "{:?}", told(&verdict));
+}
+
+/// Without its tail nothing is said of one server at a rate, and there is no other finding.
+#[test]
+fn a_run_without_a_finding_is_not_called_empty() {
+    let (mut record, mut verdict) = alone_at_a_rate();
+    verdict.latency[0].standings[0].quantiles.truncate(1);
     let told = |record: &Record| index(&[Listed { record, verdict: &verdict, href: None }]);
     assert!(told(&record).contains(">no finding<"), "{}", told(&record));
     record.rounds.clear();

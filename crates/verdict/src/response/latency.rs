@@ -97,19 +97,20 @@ fn without_a_rate(record: &Record, cell: &Cell, known: &[LatencyStanding]) -> Ve
         entry.control_of.is_none() && !is_known && record.experiment.takes(name, cell)
     };
     let left_out = record.contenders.iter().filter(is_left_out);
-    let unknown = left_out.filter(|entry| rates::is_unknown(record, entry, cell));
-    let withheld = unknown.map(|entry| LatencyStanding {
-        contender: entry.identity.name.clone(),
-        offered_per_second: None,
-        share_of_capacity: None,
-        rounds: 0,
-        quantiles: Vec::new(),
-        energy: None,
-        failed: 0,
-        checks: Vec::new(),
-        withheld: Some(Withheld::NoCapacity),
-    });
-    withheld.collect()
+    let unknown = |entry: &Entry| {
+        Some(LatencyStanding {
+            contender: entry.identity.name.clone(),
+            offered_per_second: None,
+            share_of_capacity: None,
+            rounds: 0,
+            quantiles: Vec::new(),
+            energy: None,
+            failed: 0,
+            checks: Vec::new(),
+            withheld: Some(rates::unknown(record, entry, cell)?),
+        })
+    };
+    left_out.filter_map(unknown).collect()
 }
 
 /// Why nothing is told of windows of which so few count.
@@ -216,6 +217,7 @@ mod tests {
     use assay_model::check::Check;
     use assay_model::evidence::Evidence;
     use assay_model::load::Arrival;
+    use assay_model::record::State;
     use assay_model::rule::Rule;
     use assay_stats::Histogram;
 
@@ -395,6 +397,16 @@ mod tests {
         assert_eq!(told(&common), [], "the rate follows from that of `b`");
         void_capacity(&mut common, "b");
         assert_eq!(told(&common), ["a", "b", "limit"].map(none), "nothing follows from the limit's");
+        let (mut alone, _) = record("common");
+        alone.rounds.truncate(1);
+        let late = |name: &str| (name.to_owned(), None, Some(Withheld::NoLaterRound));
+        assert_eq!(
+            told(&alone),
+            ["a", "b", "limit"].map(late),
+            "the rate is known when the only round is over"
+        );
+        alone.state = State::Running;
+        assert_eq!(told(&alone), [], "another round may come");
         let (mut fixed, _) = record("5k/s");
         void_capacity(&mut fixed, "a");
         assert_eq!(told(&fixed), [], "this rate follows from nothing");

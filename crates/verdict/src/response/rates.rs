@@ -1,9 +1,10 @@
 //! At which rate a cell is measured. A rate once offered stays the same in all later rounds, so that rounds are comparable;
 //! before that it follows from the first capacity that was measured. Pure: it is all in the record.
 
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
-use assay_model::record::{Entry, Measurement, Record, Run};
+use assay_model::record::{Entry, Measurement, Record, Run, State};
 
 use crate::evidence::window::{DecodedRecord, Unreadable, Window};
 use crate::response::course::Course;
@@ -92,13 +93,13 @@ fn offered_before<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Optio
     windows.filter_map(offered_rate).next()
 }
 
-/// Whether no rate could be offered to the contender of `entry` in `cell`: it was measured at capacity, and of what the rate follows from
-/// no throughput counts.
-pub(crate) fn is_unknown(record: &Record, entry: &Entry, cell: &Cell) -> bool {
+/// Why no rate could be offered to the contender of `entry` in `cell`, if that is so: it was measured at capacity, and of what the rate
+/// follows from no throughput counts, or nobody could know it in the only round.
+pub(crate) fn unknown(record: &Record, entry: &Entry, cell: &Cell) -> Option<Withheld> {
     let name = entry.identity.name.as_str();
     let closed = cell.capacity();
-    let mut windows = runs_of(record, name).flat_map(|run| &run.cells);
-    let is_known = || match cell.offered {
+    runs_of(record, name).flat_map(|run| &run.cells).find(|window| window.cell == closed)?;
+    let is_known = match cell.offered {
         Offered::Share(_) => first_capacity(runs_of(record, name), cell).is_some(),
         Offered::Common => {
             let ranked = record.contenders.iter().filter(|entry| is_ranked(entry));
@@ -106,7 +107,13 @@ pub(crate) fn is_unknown(record: &Record, entry: &Entry, cell: &Cell) -> bool {
         }
         Offered::Capacity | Offered::Rate(_) | Offered::Requests(_) | Offered::Redline(_) => true,
     };
-    windows.any(|window| window.cell == closed) && !is_known()
+    let is_over = record.state != State::Running;
+    let is_too_late = cell.offered == Offered::Common && is_over && record.rounds.len() == 1;
+    match (is_known, is_too_late) {
+        (false, _) => Some(Withheld::NoCapacity),
+        (true, true) => Some(Withheld::NoLaterRound),
+        (true, false) => None,
+    }
 }
 
 /// Whether a contender's capacity has a say in the common rate.

@@ -12,6 +12,9 @@ pub fn withheld(reason: &Withheld) -> String {
         Withheld::Void { check } => evidence(check),
         Withheld::NoWindow => "no window counts".to_owned(),
         Withheld::NoCapacity => "no window at capacity counts, so no rate is known".to_owned(),
+        Withheld::NoLaterRound => {
+            "the rate follows from a whole round, and there was none after the first".to_owned()
+        }
         Withheld::NoRightAnswer => "not one right answer in a window".to_owned(),
         Withheld::AllVoid { rules } => format!("every window is void ({})", names(rules)),
         Withheld::FewRuns { runs } => format!("only {} gave a result", part(*runs, "run")),
