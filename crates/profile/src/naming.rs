@@ -174,12 +174,12 @@ fn names(
     }
     names.extend(debug_file::names(symbolizer, pid, maps, &nameless(FrameKind::Native, &names)));
     names.extend(go_table::names(pid, &nameless(FrameKind::Native, &names)));
-    if let Some(writer) = Writer::of(pid).filter(|_| !nameless(FrameKind::Jit, &names).is_empty()) {
-        for written in [v8_log::names, perf_map::names] {
-            match written(&writer, &nameless(FrameKind::Jit, &names)) {
-                Ok(found) => names.extend(found),
-                Err(why) => whys.push(why),
-            }
+    for written in [v8_log::names, perf_map::names] {
+        let unnamed = nameless(FrameKind::Jit, &names);
+        let Some(writer) = (!unnamed.is_empty()).then(|| Writer::of(pid)).flatten() else { break };
+        match written(&writer, &unnamed) {
+            Ok(found) => names.extend(found),
+            Err(why) => whys.push(why),
         }
     }
     names.extend(compiled(pid, &nameless(FrameKind::Jit, &names)));
